@@ -1,6 +1,6 @@
 """Levels of tests, and coverage of intervals, on matrices of real scores and synthetic scores.
 
-    python benchmarks/levels.py DATA [--parts two many weights means seeds]
+    python benchmarks/levels.py DATA [--parts two many power weights means seeds]
 
 prints the tables of docs/evidence/tests_and_intervals.md in their order. DATA is a folder of
 collections: trec-pertopic-scores holds matrices of queries x systems (CSV with a header of names);
@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,7 @@ from skrank import stats, trec
 
 SIZES = (10, 25, 50)
 N_SYSTEMS = 5
-PARTS = ("two", "many", "weights", "means", "seeds")
+PARTS = ("two", "many", "power", "weights", "means", "seeds")
 RUNS = (("trec-covid", "ap"), ("trec-covid", "ndcg@10"), ("trec-dl", "ap"))
 CHUNK = 50  # samples whose pairs are tested in one call
 # (random, n_queries, n_systems) -> scores of systems with equal means
@@ -127,6 +128,39 @@ def two(population: Population, n: int, repeats: int, n_resamples: int) -> Rows:
         }
         for name, p in p_values.items():
             found.setdefault(name, []).extend(np.ravel(p) < 0.05)
+    return {name: 100 * np.mean(each) for name, each in found.items()}
+
+
+def weak(random: np.random.Generator, old: np.ndarray) -> np.ndarray:
+    return random.normal(size=(len(old), 2)) - 1
+
+
+def changed(random: np.random.Generator, old: np.ndarray, noise: float = 0.0) -> np.ndarray:
+    """The old system with another score on one query, and noise on all queries."""
+    one_query = np.arange(len(old)) == random.integers(len(old))
+    return old + np.where(one_query, 1.0, noise) * random.normal(size=len(old))
+
+
+COMPANIONS: dict[str, Callable[[np.random.Generator, np.ndarray], np.ndarray]] = {
+    "two weak systems": weak,
+    "the old one with one query changed": changed,
+    "the same, with small changes of all queries": partial(changed, noise=0.001),
+}
+
+
+def power(companions: Callable, n: int, repeats: int, n_resamples: int) -> Rows:
+    """Percent of samples in which a new system is found better than an old one, beside others.
+
+    The mean difference is one standard deviation of the differences.
+    """
+    random = np.random.default_rng(n)
+    found: dict[str, list[bool]] = {"max-t": [], "t, Holm": []}
+    for _ in range(repeats):
+        old = random.normal(size=n)
+        new = old + 0.1 * (1 + random.normal(size=n))
+        scores = np.c_[new, old, companions(random, old)]
+        found["max-t"].append(stats.max_t(scores, n_resamples=n_resamples).p_value[0] < 0.05)
+        found["t, Holm"].append(stats.holm(stats.paired_t(scores).p_value)[0] < 0.05)
     return {name: 100 * np.mean(each) for name, each in found.items()}
 
 
@@ -262,6 +296,13 @@ def main() -> None:
     if "many" in given.parts:
         title = "M. Five equal systems: percentage of samples with at least one difference at .05"
         show(title, repeats, by_query, many, sampled)
+    if "power" in given.parts:
+        rows = {
+            name: [(c, n, repeats, drawn) for n in (10, 15, 25, 50)]
+            for name, c in COMPANIONS.items()
+        }
+        title = "P. A better system beside others: percentage of samples in which it is found"
+        show(title, repeats, "10, 15, 25, 50 queries", power, rows)
     if "weights" in given.parts:
         sigmas = (0.0, 0.5, 1.0, 1.5)
         rows = {f"sigma {s:g}": [(s, n, repeats, drawn) for n in SIZES] for s in sigmas}

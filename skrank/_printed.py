@@ -28,13 +28,18 @@ class Printed(ABC):
         parts = [self.caption]
         for title, table in self._printed().items():
             parts.append(f"{title}\n" * bool(title) + table.to_string(**_style(table)))
-        return ("\n" if len(parts) == 2 else "\n\n").join(parts)
+        return printable(("\n" if len(parts) == 2 else "\n\n").join(parts))
 
     def _repr_html_(self) -> str:
         parts = [_paragraph(self.caption)]
         for title, table in self._printed().items():
             parts += [_paragraph(title), table.to_html(**_style(table))]
         return "".join(parts)
+
+
+def printable(text: str) -> str:
+    r"""The text with escapes, such as ``\x1b``, of control characters, which terminals obey."""
+    return "".join(one if one.isprintable() or one == "\n" else ascii(one)[1:-1] for one in text)
 
 
 def _paragraph(text: str) -> str:

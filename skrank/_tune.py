@@ -232,10 +232,12 @@ def tune(
         check.query_weights(weights, Queries.from_groups(ids))  # raises if they vary inside a query
     folds = list(QueryKFold(cv, stratify="n_relevant").split(X, labels))
     if study is not None and (
-        not isinstance(study, optuna.Study) or study.direction.name != "MAXIMIZE"
+        not isinstance(study, optuna.Study)
+        or [direction.name for direction in study.directions] != ["MAXIMIZE"]
     ):
         raise ValueError(
-            f"study={study!r} is not an optuna.Study that maximises: give optuna.create_study("
+            f"study={study!r} is not an optuna.Study that maximises one value: give "
+            "optuna.create_study("
             'storage="sqlite:///trials.db", study_name="tune", direction="maximize", '
             "load_if_exists=True)."
         )
@@ -459,6 +461,7 @@ def _boosters(given: Sequence[str] | None) -> list[str]:
     chosen = installed if given is None else check.chosen_names("boosters", given, _FIRST)
     if not chosen or not set(chosen) <= set(installed):
         raise ImportError(
-            f"boosters={given!r}, and {installed} are installed: pip install skrank[lightgbm]"
+            f"boosters={check.brief(given)}, and {installed} are installed: pip install "
+            "skrank[lightgbm]"
         )
     return list(dict.fromkeys(chosen))

@@ -105,10 +105,13 @@ def _check_percents(parameter: str, percents: Sequence[int]) -> list[int]:
     levels = list(percents) if isinstance(percents, Iterable) else [percents]
     for level in levels:
         if type(level) is bool or not isinstance(level, (int, np.integer)) or not 1 <= level <= 100:
-            raise ValueError(f"{parameter}={level!r} must be a whole number from 1 to 100.")
+            raise ValueError(
+                f"{parameter}={check.brief(level)} must be a whole number from 1 to 100."
+            )
     if not levels or len(set(levels)) < len(levels):
         raise ValueError(
-            f"{parameter}={levels} must be different levels, at least one: repeat by n_repeats."
+            f"{parameter}={check.brief(levels)} must be different levels, at least one: repeat by "
+            "n_repeats."
         )
     return [int(level) for level in levels]
 

@@ -114,6 +114,11 @@ def test_a_study_of_other_data_or_another_metric_is_refused(table, change, messa
         skrank.tune(**given | change)
 
 
+def test_a_study_of_two_values_is_refused():
+    with pytest.raises(ValueError, match=r"^study="):
+        skrank.tune(X, Y, study=optuna.create_study(directions=["maximize"] * 2), **SHORT)
+
+
 def test_a_study_that_is_given_keeps_its_pruner():
     study = optuna.create_study(direction="maximize")
     before = optuna.logging.get_verbosity()

@@ -240,7 +240,9 @@ def row_folds(
     if hasattr(folds, "split") and not is_text:
         folds = folds.split(np.zeros((len(ids), 1)), labels, ids)
     if is_text or not isinstance(folds, Iterable):
-        raise ValueError(f"folds={folds!r} must be a number, a splitter, or (train, test) rows.")
+        raise ValueError(
+            f"folds={check.brief(folds)} must be a number, a splitter, or (train, test) rows."
+        )
     found = [check.check_fold(number, split, sizes) for number, split in enumerate(folds)]
     if not found:
         raise ValueError("folds is empty: give at least one (train, test).")

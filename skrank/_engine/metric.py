@@ -50,7 +50,9 @@ def metric(name: str | Metric, **parameters: object) -> Metric:
     if isinstance(name, Metric):
         return _build(type(name), _fields(name) | parameters) if parameters else name
     if not isinstance(name, str):
-        raise ValueError(f"{name!r} is not a metric: pass a name such as 'gap@10', or a Metric.")
+        raise ValueError(
+            f"{check.brief(name)} is not a metric: pass a name such as 'gap@10', or a Metric."
+        )
     return _of_text(name, parameters) if parameters else known_text(name)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank._validation.arrays import first
-from skrank._validation.parameters import check_range
+from skrank._validation.parameters import brief, check_range
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _Kind = TypeVar("_Kind")
@@ -175,7 +175,7 @@ def list_value(value: Any, name: str, query: str, ranked: Collection[float]) -> 
         number = float("nan")
     if not np.isfinite(number):
         raise ValueError(
-            f"{name} returned {value!r} for query {query}, whose list begins with the labels "
-            f"{list(ranked)[:10]}: it must return a finite number for every list."
+            f"{name} returned {brief(value)} for query {query}, whose list begins with the labels "
+            f"{brief(list(ranked))}: it must return a finite number for every list."
         )
     return number

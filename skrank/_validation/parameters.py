@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import reprlib
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from itertools import pairwise
@@ -25,13 +26,27 @@ MOST_RANKS = 2**31 - 1  # ranks are 32-bit integers
 MOST_REPEATS = 10**7  # more would take hours, and gigabytes
 
 
+_BRIEF = reprlib.Repr()
+_BRIEF.maxlist = _BRIEF.maxtuple = _BRIEF.maxdict = _BRIEF.maxset = _BRIEF.maxfrozenset = 10
+_BRIEF.maxstring = _BRIEF.maxother = 200
+
+
+def brief(value: object) -> str:
+    """The text of a value in messages: at most 10 entries; type and shape of larger arrays."""
+    shape = getattr(value, "shape", ())
+    if math.prod(shape) > 10:
+        return f"{type(value).__name__} of shape {tuple(shape)}"
+    return _BRIEF.repr(value)
+
+
 def unknown_name(
     kind: str, name: object, known: Iterable[str], meant: str | None = None
 ) -> ValueError:
     """The error for an unknown name, with a suggestion: `meant`, or the most similar known name."""
     known = sorted(known)
     return ValueError(
-        f"unknown {kind} {name!r}: {_suggested(str(name), known, meant)}Known: {', '.join(known)}."
+        f"unknown {kind} {brief(name)}: {_suggested(str(name), known, meant)}Known: "
+        f"{', '.join(known)}."
     )
 
 
@@ -54,20 +69,20 @@ def check_choice(parameter: str, value: object, choices: Sequence[T]) -> T:
         if value == choice and isinstance(value, (bool, np.bool_)) == isinstance(choice, bool):
             return choice
     options = ", ".join(repr(choice) for choice in choices)
-    raise ValueError(f"{parameter}={value!r} is not a choice: use one of {options}.")
+    raise ValueError(f"{parameter}={brief(value)} is not a choice: use one of {options}.")
 
 
 def check_flag(parameter: str, value: object) -> bool:
     """`value` as a bool, after a check that it is True, False, 1 or 0."""
     if isinstance(value, (bool, np.bool_, int)) and value in (0, 1):
         return bool(value)
-    raise ValueError(f"{parameter}={value!r} must be True or False.")
+    raise ValueError(f"{parameter}={brief(value)} must be True or False.")
 
 
 def check_text(parameter: str, value: object, meaning: str) -> str:
     """`value` as a string."""
     if not isinstance(value, str):
-        raise ValueError(f"{parameter}={value!r} must be a string, {meaning}.")
+        raise ValueError(f"{parameter}={brief(value)} must be a string, {meaning}.")
     return str(value)
 
 
@@ -80,8 +95,8 @@ def check_random_state(random_state: RandomState, parameter: str = "random_state
     whole = isinstance(random_state, Integral) and not isinstance(random_state, bool)
     if not whole or random_state < 0:
         raise ValueError(
-            f"{parameter}={random_state!r} is not a seed: pass an integer of at least 0, a numpy "
-            "Generator or RandomState, or None for a fresh seed."
+            f"{parameter}={brief(random_state)} is not a seed: pass an integer of at least 0, a "
+            "numpy Generator or RandomState, or None for a fresh seed."
         )
     return int(random_state) % 2**63  # kernels take seeds below 2**63
 
@@ -106,7 +121,7 @@ def check_count(
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or not least <= cast(int, value) <= most:
         raise ValueError(
-            f"{parameter}={value!r} must be an integer, at least {least} and at most {most}: "
+            f"{parameter}={brief(value)} must be an integer, at least {least} and at most {most}: "
             f"{meaning}."
         )
     return int(cast(int, value))
@@ -128,7 +143,9 @@ def check_number(
     if above and (number < high if open_high else number <= high):
         return number
     start, end = "(" if open_low else "[", ")" if open_high else "]"
-    raise ValueError(f"{parameter}={value!r} must be a number in {start}{low:g}, {high:g}{end}.")
+    raise ValueError(
+        f"{parameter}={brief(value)} must be a number in {start}{low:g}, {high:g}{end}."
+    )
 
 
 def check_numbers(parameter: str, values: Any) -> tuple[float, ...]:
@@ -141,7 +158,7 @@ def check_numbers(parameter: str, values: Any) -> tuple[float, ...]:
         numbers = ()
     if not numbers or not all(map(math.isfinite, numbers)):
         raise ValueError(
-            f"{parameter}={values!r} must be a sequence of numbers, at least one, all finite."
+            f"{parameter}={brief(values)} must be a sequence of numbers, at least one, all finite."
         )
     return numbers
 
@@ -153,8 +170,8 @@ def check_thresholds(thresholds: object, max_grade: int | None) -> tuple[float, 
     g = check_numbers("thresholds", thresholds)
     if min(g) < 0 or abs(sum(g) - 1) > 1e-9:
         raise ValueError(
-            f"thresholds={list(g)} must be at least 0 and sum to 1, not to {sum(g):.10g}: they are "
-            f"probabilities of the grades 1..{len(g)}."
+            f"thresholds={brief(g)} must be at least 0 and sum to 1, not to {sum(g):.10g}: they "
+            f"are probabilities of the grades 1..{len(g)}."
         )
     if max_grade is not None and max_grade != len(g):
         raise ValueError(
@@ -168,7 +185,7 @@ def check_mapping(parameter: str, values: Any) -> tuple[tuple[float, float], ...
     try:
         values = dict(values)
     except (TypeError, ValueError):
-        raise ValueError(f"{parameter}={values!r} must map labels to numbers.") from None
+        raise ValueError(f"{parameter}={brief(values)} must map labels to numbers.") from None
     labels = check_numbers(f"labels of {parameter}", values.keys())
     worth = check_numbers(f"values of {parameter}", values.values())
     return tuple(sorted(zip(labels, worth, strict=True)))
@@ -208,14 +225,14 @@ def highest_grade(labels: np.ndarray) -> int:
 def check_descending(parameter: str, values: Sequence[float]) -> None:
     """Check that numbers are at least 0 and do not increase."""
     if min(values) < 0 or any(b > a for a, b in pairwise(values)):
-        raise ValueError(f"{parameter}={list(values)} must not increase and must stay at least 0.")
+        raise ValueError(f"{parameter}={brief(values)} must not increase and must stay at least 0.")
 
 
 def check_gains(parameter: str, gains: Sequence[float]) -> None:
     """Check that gains, in the order of their labels, are at least 0 and do not fall."""
     if min(gains) < 0 or any(b < a for a, b in pairwise(gains)):
         raise ValueError(
-            f"{parameter}={list(gains)} must be at least 0 and must not fall as labels rise."
+            f"{parameter}={brief(gains)} must be at least 0 and must not fall as labels rise."
         )
 
 
@@ -238,7 +255,7 @@ def check_share(parameter: str, value: object, because: str = "") -> float:
     """`value` as a float between 0 and 1, both excluded; `because` says why 1 is not allowed."""
     share = check_number(parameter, value, 0, 1, open_low=True)
     if share == 1:
-        raise ValueError(f"{parameter}={value!r} must be below 1{because}.")
+        raise ValueError(f"{parameter}={brief(value)} must be below 1{because}.")
     return share
 
 
@@ -269,7 +286,7 @@ def several(parameter: str, given: object, one: tuple[type, ...]) -> list[Any]:
     if isinstance(given, one):
         return [given]
     if not isinstance(given, Iterable):
-        raise ValueError(f"{parameter}={given!r} must be one item or a sequence of items.")
+        raise ValueError(f"{parameter}={brief(given)} must be one item or a sequence of items.")
     return list(given)
 
 
@@ -302,8 +319,8 @@ def unknown_objective(
     if isinstance(given, type):
         hint = f"write {given.__name__}(...). "
     return ValueError(
-        f"unknown objective {given!r}: {hint}Name a metric to train on, such as 'ndcg@10', or an "
-        "objective, with its metric if it has one, such as 'softmax' or 'lambdarank:gap'. "
+        f"unknown objective {brief(given)}: {hint}Name a metric to train on, such as 'ndcg@10', or "
+        "an objective, with its metric if it has one, such as 'softmax' or 'lambdarank:gap'. "
         f"Objectives: {', '.join(sorted(objectives))}. Worker processes do not know metrics that a "
         "notebook or a script registers: pass the metric itself, not its name."
     )

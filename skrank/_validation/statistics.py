@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
-from typing import Any
+import warnings
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,10 +13,13 @@ from numpy.typing import ArrayLike
 from skrank._typing import RandomState
 from skrank._validation.arrays import as_numbers, check_same_index, first
 from skrank._validation.data import check_weights
-from skrank._validation.parameters import check_choice, check_random_state, check_repeats
+from skrank._validation.parameters import brief, check_choice, check_random_state, check_repeats
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 NAN_CHOICES = ("drop", "raise")
 LARGEST = 1e50  # largest size of a score: sums of fourth powers do not overflow
+_MOST_SYSTEMS = 10  # per query; more look as if rows were systems
 LEAST_WEIGHT = 1e-12  # as a share of the largest weight; smaller weights count as 0
 
 
@@ -28,10 +33,43 @@ def _refuse_systems(name: str, values: ArrayLike, most: int) -> None:
         )
 
 
+def of_one_matrix(test: F) -> F:
+    """Decorator of tests of queries x systems, for scores in another form.
+
+    Two arrays, as SciPy takes them, raise a TypeError with the remedy. All pairs of far more
+    systems than queries cause a warning.
+    """
+
+    @wraps(test)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > 1:
+            raise TypeError(
+                f"{test.__name__} takes the scores of all systems in one array: write "
+                f"{test.__name__}(numpy.column_stack([a, b])) for two systems a and b."
+            )
+        found = test(*args, **kwargs)
+        n_queries, n_systems = found.n_queries[0] + found.n_dropped[0], len(found.systems)
+        if kwargs.get("pairs") is None and n_systems > _MOST_SYSTEMS * n_queries:
+            warnings.warn(
+                f"scores has {n_queries} queries (rows) and {n_systems} systems (columns): if rows "
+                "are systems, pass numpy.transpose(scores).",
+                UserWarning,
+                stacklevel=2,
+            )
+        return found
+
+    return cast(F, call)
+
+
 def check_score_matrix(scores: ArrayLike, nan: str) -> np.ndarray:
     """Scores of queries x systems as a float64 matrix, at least two of each, none infinite."""
     check_choice("nan", nan, NAN_CHOICES)
     _refuse_systems("scores", scores, most=0)
+    if isinstance(scores, (list, tuple)) and any(getattr(row, "ndim", 0) for row in scores):
+        raise ValueError(
+            f"scores is a list of {len(scores)} arrays: pass numpy.column_stack(scores) if each "
+            "has the scores of a system, and numpy.stack(scores) if each has those of a query."
+        )
     matrix = as_numbers("scores", scores, "of queries (rows) x systems (columns)")
     if matrix.ndim != 2 or min(matrix.shape) < 2:
         raise ValueError(
@@ -58,8 +96,8 @@ def check_system_pairs(pairs: int | ArrayLike | None, n_systems: int) -> np.ndar
     shaped = index.shape[1:] == (2,) * bool(index.ndim)
     if not (whole and shaped and 0 <= index.min() <= index.max() < n_systems):
         raise ValueError(
-            f"pairs={pairs!r} must be a number of a column in 0..{n_systems - 1}, the baseline, or "
-            "an array of such numbers of shape (n_pairs, 2), with at least one pair."
+            f"pairs={brief(pairs)} must be a number of a column in 0..{n_systems - 1}, the "
+            "baseline, or an array of such numbers of shape (n_pairs, 2), with at least one pair."
         )
     if index.ndim == 0:
         others = np.delete(np.arange(n_systems), index)

@@ -253,8 +253,8 @@ class Campaign:
         old = self._labels.get(number)
         if old is not None and not replace and (old != new).any():
             raise ValueError(
-                f"query {query_id!r} already has the labels {old.tolist()}: keep them, or replace "
-                "them with tell(..., replace=True)."
+                f"query {query_id!r} already has the labels {check.brief(old.tolist())}: keep "
+                "them, or replace them with tell(..., replace=True)."
             )
         self._record(number, new)
 

@@ -200,7 +200,9 @@ class ActiveComparator(Campaign):
         pair = self.names[:2] if between is None else between
         chosen = [check.check_choice("between", name, self.names) for name in pair]
         if len(set(chosen)) != 2:
-            raise ValueError(f"between={between!r} must be two different names of {self.names}.")
+            raise ValueError(
+                f"between={check.brief(between)} must be two different names of {self.names}."
+            )
         first, second = map(self.names.index, chosen)
         return self._estimate(first, second, confidence, estimator)[0]
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 from collections.abc import Mapping
 from os import PathLike
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
+from zipfile import ZipFile
 
 import numpy as np
 
@@ -33,6 +35,8 @@ from skrank.metrics import metric
 
 Limits: TypeAlias = tuple[float | None, int | None]
 
+_SMALL = 2**20  # bytes of an archive whose arrays need at most 200 MB
+_EXPANSION = 200  # most bytes of arrays per byte of an archive; of campaigns, usually 2 to 30
 _FORMAT = "skrank campaign 3"
 
 
@@ -106,6 +110,7 @@ def read(path: str | PathLike[str]) -> Content:
     reason = "it is not an intact archive of plain arrays."
     with open(path, "rb") as stream:
         try:
+            _check_sizes(stream)
             with np.load(stream, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
             reason = ""
@@ -116,6 +121,27 @@ def read(path: str | PathLike[str]) -> Content:
             raise ValueError(
                 f"{os.fspath(path)} cannot be read as a campaign: {reason or error}"
             ) from error
+
+
+def _check_sizes(stream: BinaryIO) -> None:
+    """Check, before memory is allocated, that an archive has the arrays that its headers describe.
+
+    Anybody can write a small archive of gigabytes of zeros, or a header without its array.
+    """
+    most = _EXPANSION * max(_SMALL, stream.seek(0, os.SEEK_END))
+    with ZipFile(stream) as archive:
+        members = archive.infolist()
+        if sum(member.file_size for member in members) > most:
+            raise ValueError(
+                "its arrays are far larger than those of a campaign: use an intact copy."
+            )
+        for member in members:
+            with archive.open(member) as array:
+                np.lib.format.read_magic(array)
+                shape, _, dtype = np.lib.format.read_array_header_1_0(array)
+                if array.tell() + math.prod(shape) * dtype.itemsize != member.file_size:
+                    raise _contradiction(member.filename)
+    stream.seek(0)
 
 
 def _campaign_of(arrays: dict[str, np.ndarray]) -> Content:

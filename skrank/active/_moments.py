@@ -215,7 +215,9 @@ def ascending_grades(name: str, grades: ArrayLike) -> np.ndarray:
     values = check.as_numbers(name, grades, "such as range(5)").reshape(-1)
     is_finite = len(values) > 0 and np.isfinite(values).all()
     if not is_finite or values[0] < 0 or (np.diff(values) <= 0).any():
-        raise ValueError(f"{name}={values.tolist()} must be ascending numbers of at least 0.")
+        raise ValueError(
+            f"{name}={check.brief(values.tolist())} must be ascending numbers of at least 0."
+        )
     return values
 
 

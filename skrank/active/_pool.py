@@ -132,7 +132,7 @@ def frequency_per_query(frequencies: Mapping[object, float] | None, queries: Que
 def _by_query(name: str, values: Mapping[object, float], queries: Queries) -> np.ndarray:
     """Numbers of a mapping in the order of the queries."""
     if not isinstance(values, Mapping):
-        raise ValueError(f"{name}={values!r} must map each query to a number.")
+        raise ValueError(f"{name}={check.brief(values)} must map each query to a number.")
     ids = queries.ids.tolist()
     if missing := [query for query in ids if query not in values]:
         raise ValueError(f"{name} has no number for query {missing[0]!r}.")
@@ -175,6 +175,6 @@ def given_labels(labels: ArrayLike | None, grades: np.ndarray, n_rows: int) -> n
     if len(wrong):
         raise ValueError(
             f"label {given[wrong[0]]:g} of row {wrong[0]} is not one of the grades "
-            f"{grades.tolist()}: pass all grades=, and NaN for unknown labels."
+            f"{check.brief(grades.tolist())}: pass all grades=, and NaN for unknown labels."
         )
     return given

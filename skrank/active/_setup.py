@@ -135,7 +135,7 @@ class Request:
             which = f", and {values.ravel()[wrong[0]]:g} is not" if len(wrong) else ""
             raise ValueError(
                 f"{name} must be {len(self)}, one per item in the order of "
-                f"Request.items, of the grades {grades.tolist()}{which}."
+                f"Request.items, of the grades {check.brief(grades.tolist())}{which}."
             )
         return values
 

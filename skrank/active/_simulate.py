@@ -163,7 +163,9 @@ def simulate(
         raise ValueError(f"q is 0 for query {np.argmax((q <= 0) & (p > 0))}: it is never drawn.")
     limits = np.atleast_1d(check.as_numbers("budgets", budgets, "such as [100, 200]"))
     if limits.ndim > 1 or len(limits) == 0 or not (limits > 0).all():
-        raise ValueError(f"budgets={limits.tolist()} must be positive numbers, at least one.")
+        raise ValueError(
+            f"budgets={check.brief(limits.tolist())} must be positive numbers, at least one."
+        )
     n_campaigns = check.check_repeats("n_campaigns", n_campaigns, "the number of campaigns")
     check.check_choice("estimator", estimator, ESTIMATORS)
     if moments is not None:

@@ -89,7 +89,7 @@ def make_ranking(
     """
     bounds = n_docs if isinstance(n_docs, (tuple, list)) else (n_docs, n_docs)
     if len(bounds) != 2:
-        raise ValueError(f"n_docs={n_docs!r}: give one size or two bounds")
+        raise ValueError(f"n_docs={check.brief(n_docs)}: give one size or two bounds")
     low, high = bounds
     check.check_count("n_queries", n_queries, "the number of queries")
     check.check_count("n_docs", low, "documents per query")

@@ -15,7 +15,7 @@ from skrank._engine.names import unique_metrics
 from skrank._engine.plan import Measured
 from skrank._typing import Options, RandomState
 from skrank.evaluation import _pair_tests
-from skrank.evaluation._comparison import Comparison, compare_values, system_pairs
+from skrank.evaluation._comparison import Comparison
 from skrank.evaluation._evaluate import DEFAULT_METRICS, measured_arrays
 from skrank.evaluation._report import Report, value_notes
 from skrank.metrics import Metric
@@ -54,8 +54,7 @@ def compare(
     test : {"max-t", "t", "randomisation"}
         Test of the differences, corrected for all pairs and metrics together. "max-t":
         `skrank.stats.max_t`, whose p-values and intervals agree, and gain from how systems and
-        metrics depend on each other. Variances are averaged with their median: "t" finds more
-        between very similar systems. "t": `skrank.stats.paired_t`, and "randomisation":
+        metrics depend on each other. "t": `skrank.stats.paired_t`, and "randomisation":
         `skrank.stats.randomisation_test`, both with Holm's correction of p-values and Bonferroni's
         of Student's intervals.
     confidence : float
@@ -111,8 +110,8 @@ def compare(
     >>> found = compare(data.relevance, systems, groups=data.qid, metrics="gap", baseline="old")
     >>> found.to_frame()[["system", "difference", "low", "high", "p_corrected"]].round(3)
       system  difference    low   high  p_corrected
-    0    new       0.075  0.032  0.118        0.002
-    1  other       0.012 -0.024  0.048        0.643
+    0    new       0.075  0.028  0.122        0.004
+    1  other       0.012 -0.021  0.045        0.597
     """
     chosen, max_grade = unique_metrics(metrics), check.check_max_grade(max_grade)
     if not isinstance(systems, Mapping):
@@ -121,7 +120,8 @@ def compare(
             'scores: compare(relevance, {"new": scores_new, "old": scores_old}), labels first. '
             "Results of cross-validation are compared by skrank.compare_cv(results)."
         )
-    system_pairs(list(systems), baseline)  # raises for fewer than two, or an unknown baseline
+    # raises for fewer than two systems, or an unknown baseline
+    _pair_tests.system_pairs(list(systems), baseline)
     given = groups, sample_weight, chosen, max_grade
     found, rankings, arguments = measured_arrays(relevance, systems, *given, who="compare")
     check.warn_single_rows(rankings[0].judgments.queries, stacklevel=4)
@@ -193,7 +193,7 @@ def compare_cv(
     share = 1 / len(folds) if test_share is None else test_share
     test = partial(_pair_tests.fold_test, folds, check.check_share("test_share", share))
     means = folds.mean().unstack("metric", sort=False)
-    return compare_values(
+    return _pair_tests.compare_values(
         folds, means, {}, baseline=baseline, test="corrected resampled t-test",
         confidence=confidence, own_test=test,
     )  # fmt: skip
@@ -219,7 +219,7 @@ def _compare_seeds(
     ]
     names = pd.MultiIndex.from_product([metrics, n_seeds], names=["metric", "system"])
     per_query = np.column_stack([values.mean(axis=1) for values in columns])
-    return compare_values(
+    return _pair_tests.compare_values(
         pd.DataFrame(per_query, pd.Index(arguments["queries"], name="qid"), names),
         pd.DataFrame(np.array(means), pd.Index(n_seeds, name="system"), [*metrics]),
         metrics,

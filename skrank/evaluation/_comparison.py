@@ -1,19 +1,14 @@
-"""The comparison of systems whose values per query, or per fold, are known."""
+"""`Comparison`, the result of `compare` and `compare_cv`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from skrank import _validation as check
-from skrank._typing import Axes, Options, RandomState
-from skrank.evaluation._pair_tests import Tested, paired_effects
+from skrank._typing import Axes
 from skrank.evaluation._tables import Shown, Tabular, spanned
-from skrank.metrics import Metric
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,7 +93,7 @@ class Comparison(Tabular):
         metric : str, optional
             Default: the first metric.
         ax : matplotlib Axes, optional
-            Where to draw. Default: a new figure, whose title has the test and the correction.
+            Where to draw. Default: a new figure, with the test and the correction below.
         **kwargs
             Passed to `matplotlib.axes.Axes.errorbar`.
 
@@ -113,8 +108,9 @@ class Comparison(Tabular):
         names = found["system"].astype(str) + " \u2212 " + found["other"].astype(str)
         table = found.rename(columns={"difference": "value"}).set_index(names)
         table, label = table[["value", "low", "high", "significant"]], f"difference of {name}"
-        title = f"{self._method()}\n" * (ax is None) + "grey: not significant"
-        display = IntervalDisplay(table, label=label, title=title, reference=0.0)
+        title = f"{label} with intervals, grey: not significant"
+        caption = self._method() if ax is None else None
+        display = IntervalDisplay(table, label=label, title=title, caption=caption, reference=0.0)
         return display.plot(ax, **kwargs)
 
     def _shown(self, *, intervals: bool) -> Shown:
@@ -141,7 +137,6 @@ class Comparison(Tabular):
         if n_rows == 1:
             return text + f", {level}" * intervals
         by = ("", "") if self.test == "max-t" else (" by Holm's method", " by Bonferroni's")
-        text += " with pooled variances" * (self.test == "max-t")
         text = f"{text}, p-values corrected for {n_rows} comparisons{by[0]}"
         return text + f", {level} too{by[1]}" * intervals
 
@@ -162,107 +157,3 @@ class Comparison(Tabular):
 
     def _printed(self) -> dict[str, pd.DataFrame]:
         return {"": self.means, "Differences": self._table}
-
-
-def compare_values(
-    per_query: pd.DataFrame,
-    means: pd.DataFrame,
-    metric_of: Mapping[str, Metric],
-    *,
-    weights: np.ndarray | None = None,
-    baseline: Hashable = None,
-    test: str = "max-t",
-    confidence: float = 0.95,
-    n_resamples: int = 10_000,
-    random_state: RandomState = 0,
-    progress: bool | None = None,
-    own_test: Callable[[np.ndarray, float], Tested] | None = None,
-    notes: Sequence[str] = (),
-) -> Comparison:
-    """Compare systems whose values per query are known.
-
-    The columns of `per_query` are (metric, system), the systems of a metric side by side and in one
-    order; `means` are of systems x metrics. `metric_of` has the metric of each column of `means`;
-    it is empty for scores of folds, whose greater values are better. `own_test`, for values over
-    seeds or folds, is a function of pairs and 1 - confidence, and `test` is its name then. `notes`
-    are lines of the caption. The other parameters are those of `compare`.
-    """
-    import pandas as pd
-
-    from skrank import stats
-
-    pairs = system_pairs(list(means.index), baseline)
-    n_resamples, seed = check.check_draws(n_resamples, random_state)
-    confidence, alpha = check.check_confidence(confidence)
-    for (name, system), count in per_query.notna().sum().items():
-        if count < 2:
-            raise ValueError(
-                f"{name} is defined on {count} of {len(per_query)} queries for system {system!r}: "
-                "a comparison needs at least 2. Leave the metric out, or give empty queries a "
-                "value with its empty=0."
-            )
-    notes, shares = [*notes], 1.0 if weights is None else weights[:, None]
-    other = [name for name, one in metric_of.items() if one.average != "macro"]
-    if other:  # the tests are of arithmetic means over queries
-        notes.append(f"{', '.join(other)}: arithmetic means over queries")
-        found = per_query[other]
-        tested = (found * shares).sum() / (found.notna() * shares).sum()
-        means = means.assign(**{name: tested[name] for name in other})
-    defined = per_query.notna().to_numpy().reshape(len(per_query), -1, len(means))
-    if np.any(defined.any(axis=2) != defined.all(axis=2)):
-        notes.append("means are over the queries of each system, differences over common ones")
-    # the columns of all metrics stand side by side, so that one call tests them all
-    columns = np.concatenate([pairs + i * len(means) for i in range(means.shape[1])])
-    how: Options = {"pairs": columns, "weights": weights}
-    resampled: Options = {"n_resamples": n_resamples, "random_state": seed, "progress": progress}
-    level = alpha / len(columns)  # Bonferroni's
-    paired = stats.paired_t(per_query, confidence=1 - level, **how)
-    p_value, low, high = paired.p_value, paired.low, paired.high
-    if own_test is not None:
-        p_value, low, high = own_test(columns, level)
-    elif check.check_choice("test", test, tuple(TESTS)) == "randomisation":
-        p_value = stats.randomisation_test(per_query, **how, **resampled).p_value
-    corrected = stats.holm(p_value)
-    if test == "max-t":
-        largest = stats.max_t(per_query, confidence=confidence, **how, **resampled)
-        corrected, low, high = largest.p_value, largest.low, largest.high
-    # scikit-learn's scores of folds are better where they are greater
-    rises = dict.fromkeys(means.columns, True)
-    rises |= {name: one.greater_is_better for name, one in metric_of.items()}
-    first, second = (per_query.columns[numbers] for numbers in columns.T)
-    names, of_system = (first.get_level_values(name) for name in ("metric", "system"))
-    effect_size, ahead, behind = paired_effects(per_query, columns, weights)
-    rising = np.array([rises[name] for name in names], dtype=bool)
-    table = pd.DataFrame({
-        "metric": names, "system": of_system, "other": second.get_level_values("system"),
-        "difference": paired.difference, "low": low, "high": high, "p_corrected": corrected,
-        "p_uncorrected": p_value, "significant": corrected < alpha, "effect_size": effect_size,
-        "wins": np.where(rising, ahead, behind), "ties": paired.n_queries - ahead - behind,
-        "losses": np.where(rising, behind, ahead), "queries": paired.n_queries,
-    })  # fmt: skip
-    return Comparison(
-        means, per_query, test, confidence, baseline, weights is not None, table, rises, notes
-    )
-
-
-def system_pairs(systems: Sequence[Hashable], baseline: Any) -> np.ndarray:
-    """Numbers of the systems to compare, of shape (n_pairs, 2): all pairs, or with baselines."""
-    if len(systems) < 2:
-        raise ValueError(
-            f"systems has {len(systems)} entries: a comparison needs at least two names with "
-            'scores, such as {"new": scores_new, "old": scores_old}.'
-        )
-    if baseline is None:
-        return np.array(list(combinations(range(len(systems)), 2)))
-    against = []
-    for name in dict.fromkeys(baseline if isinstance(baseline, list) else [baseline]):
-        if name not in systems:
-            raise check.unknown_name("baseline", name, map(str, systems))
-        against.append(systems.index(name))
-    others = [i for i in range(len(systems)) if i not in against]
-    if not others or not against:
-        raise ValueError(
-            f"baseline={baseline!r} has {len(against)} of the {len(systems)} systems: name at "
-            "least one, and leave at least one to compare it with."
-        )
-    return np.array([(i, one) for one in against for i in others])

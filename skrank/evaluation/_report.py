@@ -13,7 +13,8 @@ from skrank import _renamed
 from skrank import _validation as check
 from skrank._engine.plan import GEOMETRIC_FLOOR, average
 from skrank._typing import Axes, RandomState
-from skrank.evaluation._comparison import Comparison, compare_values
+from skrank.evaluation._comparison import Comparison
+from skrank.evaluation._pair_tests import compare_values
 from skrank.evaluation._tables import Shown, Tabular, spanned
 from skrank.metrics import DCG, Metric
 
@@ -243,12 +244,12 @@ class Report(Tabular):
         confidence: float = 0.95,
         **kwargs: Any,
     ) -> IntervalDisplay:
-        """Draw means with their intervals: of systems under one metric, or of one system.
+        """Draw means with their intervals: a panel per metric, or one panel for a single system.
 
         Parameters
         ----------
         metric : str, optional
-            Default: the first metric; for one system, all metrics.
+            Default: all metrics; on a given `ax`, the first one if there are several systems.
         ax : matplotlib Axes, optional
             Where to draw. Default: a new figure.
         confidence
@@ -259,17 +260,18 @@ class Report(Tabular):
         Returns
         -------
         skrank.plotting.IntervalDisplay
+            Of the first panel; its `figure_` has all panels.
         """
         from skrank.plotting import IntervalDisplay
 
-        one = len(self.systems) == 1
         names = check.chosen_names("metric", metric and [metric], self.metric_of)
         table = self.to_frame(confidence).rename(columns={"mean": "value"})
-        table = table.loc[table.index.get_level_values("metric").isin(names if one else names[:1])]
-        table = table.droplevel("system" if one else "metric")
-        label = "mean" if one else f"mean {names[0]}"
         title = f"{100 * confidence:g} % intervals of means"
-        return IntervalDisplay(table, label=label, title=title).plot(ax, **kwargs)
+        if len(self.systems) == 1:
+            table = table.droplevel("system").loc[names]
+            return IntervalDisplay(table, label="mean", title=title).plot(ax, **kwargs)
+        tables = {f"mean {name}": table.xs(name, level="metric") for name in names}
+        return IntervalDisplay.from_tables(tables, title=title, ax=ax, **kwargs)
 
     @property
     def caption(self) -> str:

@@ -99,8 +99,8 @@ class GradeDistribution:
         found = (labels[:, None] == columns).sum(axis=0)
         if len(labels) != len(self) or not np.array_equal(found, self.retrieved):
             raise ValueError(
-                f"grades must be those of the {len(self)} ranks, of which {self.retrieved.tolist()}"
-                " have the grades 0, 1, ..."
+                f"grades must be those of the {len(self)} ranks, of which "
+                f"{check.brief(self.retrieved.tolist())} have the grades 0, 1, ..."
             )
         p = self.probabilities.T[:, None]
         error = float(curve_errors(labels.astype(np.int64)[None], p, is_relevant)[0])
@@ -235,5 +235,5 @@ def maximum_entropy(
 def _document_counts(parameter: str, values: Sequence[int]) -> np.ndarray:
     numbers = np.array(check.check_numbers(parameter, values))
     if (numbers < 0).any() or (numbers != np.rint(numbers)).any():
-        raise ValueError(f"{parameter}={values!r} must be whole numbers of documents.")
+        raise ValueError(f"{parameter}={check.brief(values)} must be whole numbers of documents.")
     return numbers.astype(np.int64)

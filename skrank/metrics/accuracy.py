@@ -84,8 +84,9 @@ def _check_weights(weights: Sequence[float]) -> tuple[float, ...]:
     numbers = check.check_numbers("weights", weights)
     if len(numbers) != 4:
         raise ValueError(
-            f"weights={list(numbers)} has {len(numbers)} numbers instead of four: of relevant and "
-            "other documents that are shown, and of relevant and other documents that are not."
+            f"weights={check.brief(numbers)} has {len(numbers)} numbers instead of four: of "
+            "relevant and other documents that are shown, and of relevant and other documents that "
+            "are not."
         )
     return numbers
 

@@ -18,6 +18,20 @@ def shown(name: object) -> str:
     return str(name).replace("$", r"\$")
 
 
+def new_axes(who: str, n_rows: int = 0, n_panels: int = 1) -> list[Axes]:
+    """Axes of a new figure, one below the other, each high enough for its named rows."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            f"{who} needs matplotlib, which cannot be imported: pip install skrank[plot]"
+        ) from error
+    figure, axes = plt.subplots(n_panels, layout="constrained", squeeze=False)
+    if n_rows:
+        figure.set_figheight(n_panels * max(_FEWEST_INCHES, _INCHES_PER_ROW * n_rows + 1.2))
+    return list(axes[:, 0])
+
+
 class Display(ABC):
     """A plot on matplotlib axes."""
 
@@ -46,16 +60,7 @@ class Display(ABC):
         The display itself
         """
         if ax is None:
-            try:
-                import matplotlib.pyplot as plt
-            except ImportError as error:
-                raise ImportError(
-                    f"{type(self).__name__} needs matplotlib, which cannot be imported: "
-                    "pip install skrank[plot]"
-                ) from error
-            figure, ax = plt.subplots(layout="constrained")
-            if self._n_rows:
-                figure.set_figheight(max(_FEWEST_INCHES, _INCHES_PER_ROW * self._n_rows + 1.2))
+            ax = new_axes(type(self).__name__, self._n_rows)[0]
         ax.grid(alpha=0.3)
         ax.set_axisbelow(True)
         self.ax_, self.figure_ = ax, ax.figure

@@ -83,7 +83,9 @@ class QueryComparisonDisplay(Display):
         self.metric = metrics.metric(metric)
         pair = isinstance(names, Sequence) and not isinstance(names, str) and len(names) == 2
         if not pair or str(names[0]) == str(names[1]):
-            raise ValueError(f"names={names!r} must be two different names, one per system.")
+            raise ValueError(
+                f"names={check.brief(names)} must be two different names, one per system."
+            )
         self.names = str(names[0]), str(names[1])
         difference = first - second
         self.difference = difference.dropna()

@@ -257,7 +257,7 @@ class PrecisionRecallDisplay(Display):
         if self.n_queries + self.n_empty > 1:
             one = "one query" if self.n_queries == 1 else f"mean of {self.n_queries} queries"
             skipped = f"; {self.n_empty} without relevant documents skipped" * (self.n_empty > 0)
-            xlabel = f"{xlabel}\n{one}{skipped}"
+            ax.set_title(f"{one}{skipped}", fontsize="medium")
         ax.set(xlabel=xlabel, ylabel=ylabel)
         if ax.get_legend_handles_labels()[1]:
             ax.legend(loc="best")
@@ -384,8 +384,8 @@ class LinesDisplay(Display):
         lines[label], looks[label] = alpha, {"color": "black", "linestyle": "--", "linewidth": 1}
         axes = {
             "yscale": "log", "xlim": (0, len(lines) + 1), "ylim": (least / 1.5, 1.5),
-            "xlabel": "pairs of systems, sorted",
-            "ylabel": "achieved significance level (paired bootstrap test, not corrected)",
+            "xlabel": "pairs of systems, sorted (paired bootstrap test, not corrected)",
+            "ylabel": "achieved significance level", "title": "discriminative power",
         }  # fmt: skip
         return cls(lines, looks=looks, axes=axes).plot(ax, **kwargs)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from skrank import _validation as check
 from skrank._typing import Axes, Options
-from skrank.plotting._display import Display, shown
+from skrank.plotting._display import Display, new_axes, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +31,8 @@ class IntervalDisplay(Display):
         Name of the values.
     title : str, optional
         Title of the plot.
+    caption : str, optional
+        A line below the figure, such as the test.
     reference : float, optional
         Value at which a line is drawn, such as 0 for differences. Without a column "significant",
         intervals that contain it are grey.
@@ -61,14 +65,58 @@ class IntervalDisplay(Display):
         *,
         label: str = "value",
         title: str | None = None,
+        caption: str | None = None,
         reference: float | None = None,
     ) -> None:
         check.check_table("table", table, ("value", "low", "high"))
         if reference is not None:
             check.check_number("reference", reference, -1e300, 1e300)
         self.table = table.sort_values("value", kind="stable")
-        self.label, self.title, self.reference = label, title, reference
+        self.label, self.title, self.caption, self.reference = label, title, caption, reference
         self._n_rows = len(table)
+
+    @classmethod
+    def from_tables(
+        cls,
+        tables: Mapping[str, pd.DataFrame],
+        *,
+        title: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw a panel for each table, one below the other.
+
+        Parameters
+        ----------
+        tables : mapping of label to DataFrame
+            As `table` of the class, at least one.
+        title : str, optional
+            Title of each panel.
+        ax, **kwargs
+            See `plot`; only the first table is drawn on a given `ax`.
+
+        Returns
+        -------
+        IntervalDisplay
+            Of the first panel; its `figure_` has all panels.
+
+        Examples
+        --------
+        >>> import matplotlib.pyplot as plt
+        >>> import pandas as pd
+        >>> from skrank.plotting import IntervalDisplay
+        >>> table = pd.DataFrame({"value": [0.1], "low": [0.0], "high": [0.3]}, index=["new"])
+        >>> display = IntervalDisplay.from_tables({"mean gap": table, "mean ndcg": 2 * table})
+        >>> [ax.get_xlabel() for ax in display.figure_.axes]
+        ['mean gap', 'mean ndcg']
+        >>> plt.close(display.figure_)
+        """
+        displays = [cls(table, label=label, title=title) for label, table in tables.items()]
+        n_rows = max(len(table) for table in tables.values())
+        panels = new_axes(cls.__name__, n_rows, len(tables)) if ax is None else [ax]
+        for display, panel in zip(displays, panels, strict=False):
+            display.plot(panel, **kwargs)
+        return displays[0]
 
     def _draw(self, ax: Axes, style: Options) -> None:
         rows = np.arange(len(self.table))
@@ -99,3 +147,5 @@ class IntervalDisplay(Display):
         ax.tick_params(axis="y", labelsize="small")
         if self.title:
             ax.set_title(self.title, fontsize="medium", wrap=True)
+        if self.caption:
+            ax.figure.supxlabel(fill(shown(self.caption), 80), fontsize="small")

@@ -243,7 +243,9 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         for kind in kinds:
             check.check_choice("each of kinds", kind, tuple(KINDS))
         if not kinds or len(set(kinds)) < len(kinds):
-            raise ValueError(f"kinds={self.kinds!r} must name at least one kind, no kind twice.")
+            raise ValueError(
+                f"kinds={check.brief(self.kinds)} must name at least one kind, no kind twice."
+            )
         check.check_flag("keep_original", self.keep_original)
         return kinds
 

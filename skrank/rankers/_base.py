@@ -239,7 +239,9 @@ class Ranker(BaseEstimator):
         """`options` with their defaults."""
         given = getattr(self, "options", None) or {}
         if not isinstance(given, Mapping):
-            raise ValueError(f"options={given!r} must be a mapping of {', '.join(self._defaults)}.")
+            raise ValueError(
+                f"options={check.brief(given)} must be a mapping of {', '.join(self._defaults)}."
+            )
         for name in given:
             if name not in self._defaults:
                 raise check.unknown_name(f"options of {type(self).__name__}", name, self._defaults)

@@ -228,8 +228,8 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         weights = np.array(check.check_numbers("weights", self.weights))
         if len(weights) != n_rankers or weights.min() < 0 or not weights.sum() > 0:
             raise ValueError(
-                f"weights={self.weights!r} must have a number of at least 0 for each of the "
-                f"{n_rankers} rankers, at least one above 0."
+                f"weights={check.brief(self.weights)} must have a number of at least 0 for each of "
+                f"the {n_rankers} rankers, at least one above 0."
             )
         return weights / weights.sum()
 

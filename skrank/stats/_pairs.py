@@ -184,7 +184,7 @@ def effective_size(n_queries: int, weights: Weights) -> float:
     return n_queries if weights is None else weights.sum() ** 2 / (weights**2).sum()
 
 
-def ratio(mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
+def standardised(mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
     """``mean / spread``, where 0 / 0 is 0 and any other mean over 0 is infinite."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.where(mean == 0, 0.0, mean / spread)
@@ -210,4 +210,4 @@ def student_t(z: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray, 
     """
     mean, std = moments(z, weights)
     error = std / np.sqrt(effective_size(z.shape[1], weights))
-    return mean, error, ratio(mean, error), z.shape[1] - 1
+    return mean, error, standardised(mean, error), z.shape[1] - 1

@@ -11,7 +11,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from skrank._progress import Bar
-from skrank.stats._pairs import ROUNDING, Weights, moments, ratio, variance_factors
+from skrank.stats._pairs import ROUNDING, Weights, moments, standardised, variance_factors
 
 _CELLS = 2**20  # most numbers in a block of resamples x queries: 8 MB, for the processor's cache
 _ROWS = 1024  # most resamples in a block
@@ -142,12 +142,9 @@ def centred_draws(
     and infinite otherwise.
     """
     mean, _ = moments(z, weights)
-    t = ratio(mean, standard_error(z, weights, mean))
+    t = standardised(mean, standard_error(z, weights, mean))
     means, errors = resampled_moments(centred(z, mean), weights, n_resamples, seed)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        squares = means**2 / errors
-    squares[means == 0] = 0
-    return t, squares, means
+    return t, standardised(means**2, errors), means
 
 
 def share_reached(reached: np.ndarray, n_resamples: int, *, every: bool) -> np.ndarray:

@@ -8,8 +8,6 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from skrank import _renamed
 from skrank import _validation as check
@@ -24,14 +22,15 @@ from skrank.stats._pairs import (
     Weights,
     effective_size,
     moments,
-    ratio,
+    standardised,
 )
 from skrank.stats.paired import PairedTest
 
 _CACHED = 2**18  # most numbers in a chunk of resamples x pairs: 2 MB, for the processor's cache
-_POOLED = 0.5  # pooled variance = (1 - _POOLED) * variance of the pair + _POOLED * median variance
+_LEAST = 0.1  # least variance of a pair in a draw, as a share of the variance of the pair
 
 
+@check.of_one_matrix
 @_renamed.refuse_old_arguments
 def max_t(
     scores: ArrayLike,
@@ -67,9 +66,7 @@ def max_t(
     Returns
     -------
     PairedTest
-        `statistic` is the difference over the root of its pooled variance: the mean of the variance
-        of the mean difference of the pair, and of the median of this variance over the pairs that
-        are connected with it by common systems. For one pair, it is Student's t (without weights).
+        `statistic` is the difference over its standard error: Student's t, without weights.
         `p_value` is corrected: with probability `confidence`, no pair of equal true means has a
         p-value below 1 - confidence, and all intervals contain the true differences. An interval
         excludes 0 if the p-value is below 1 - confidence. Intervals are infinite if queries are too
@@ -90,9 +87,9 @@ def max_t(
     Changes of signs are exact if the distribution of differences is symmetric about 0, and reject
     too often if it is skewed. Draws follow the skewness, and reject too rarely with few queries.
 
-    Few queries often miss a rare large difference, and the estimated variance of the pair is then
-    too small. The variance of each pair is therefore averaged with the median variance of the pairs
-    that are connected with it by common systems: (0, 1) and (2, 3) are connected by (1, 2).
+    If two systems differ on few queries, many draws miss these queries, and the t of the pair would
+    be huge or infinite in these draws: no other pair could then be significant. The variance of a
+    pair in a draw is therefore at least a tenth of its variance.
 
     With weights w, the variance of a mean is the unweighted variance of the differences over the
     effective number of queries, ``m = sum(w)**2 / sum(w**2)``. Changes of signs leave each
@@ -103,8 +100,7 @@ def max_t(
     References
     ----------
     J. P. Romano, M. Wolf, Stepwise Multiple Testing as Formalized Data Snooping, Econometrica
-    73(4), 2005. G. K. Smyth, Linear Models and Empirical Bayes Methods for Assessing Differential
-    Expression, Statistical Applications in Genetics and Molecular Biology 3(1), 2004.
+    73(4), 2005.
 
     Examples
     --------
@@ -113,18 +109,17 @@ def max_t(
     >>> scores = np.random.default_rng(0).random((20, 3)) + [0, 0.1, 0.5]
     >>> test = stats.max_t(scores)
     >>> test.p_value.round(3), test.low.round(2), test.high.round(2)
-    (array([0.567, 0.002, 0.01 ]), array([-0.39, -0.71, -0.57]), array([ 0.16, -0.16, -0.07]))
+    (array([0.572, 0.003, 0.005]), array([-0.4 , -0.72, -0.55]), array([ 0.17, -0.15, -0.1 ]))
     """
     confidence, alpha = check.check_confidence(confidence)
     n_resamples, seed = check.check_draws(n_resamples, random_state)
     chosen = SystemPairs(scores, pairs, nan, weights=weights)
-    families = _families(chosen.index)
     mean, variance = chosen.measure(_mean_and_variance, 2)
-    error = np.sqrt(_pooled(variance, families))
-    t = ratio(mean, error)
+    error = np.sqrt(variance)
+    t = standardised(mean, error)
     with progress_bar(progress, n_resamples, "resamples") as bar:
         blocks = list(chosen.blocks(len(chosen)))
-        nulls = _null_distributions(blocks, families, max(1, n_resamples // 2), seed, bar)
+        nulls = _null_distributions(blocks, variance, max(1, n_resamples // 2), seed, bar)
     p_value, critical = _share(nulls, np.abs(t) * EQUAL), _critical(nulls, alpha)
     # half the width of the intervals; constant differences have the error 0
     constant = np.where((t != 0) & (p_value >= alpha), math.inf, 0.0)
@@ -133,28 +128,6 @@ def max_t(
         name="max-t test", difference=mean, statistic=t, p_value=p_value, low=mean - half,
         high=mean + half, confidence=confidence, critical_value=critical, **chosen.described,
     )  # fmt: skip
-
-
-def _families(pairs: np.ndarray) -> list[np.ndarray | slice]:
-    """Groups of pairs that are connected by common systems.
-
-    A single group is ``slice(None)``: indexes make `max_t` of 1,225 pairs a third slower.
-    """
-    size = int(pairs.max()) + 1
-    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(size, size))
-    family = connected_components(graph, directed=False)[1][pairs[:, 0]]
-    if (family == family[0]).all():
-        return [slice(None)]
-    return [np.flatnonzero(family == number) for number in np.unique(family)]
-
-
-def _pooled(variance: np.ndarray, families: list[np.ndarray | slice]) -> np.ndarray:
-    """Variances of shape (..., n_pairs), each averaged with the median variance of its family."""
-    pooled = variance.copy()
-    for members in families:
-        own = variance[..., members]
-        pooled[..., members] += _POOLED * (np.median(own, axis=-1, keepdims=True) - own)
-    return pooled
 
 
 def _mean_and_variance(z: np.ndarray, w: Weights) -> tuple[np.ndarray, np.ndarray]:
@@ -168,10 +141,11 @@ class _Null(NamedTuple):
     t: np.ndarray  # the largest of all pairs, ascending
     every: bool  # all possible resamples were visited; else the data count as one more resample
     part: float  # weight of the squared `share` in the squared p-value
+    least: int = 0  # resamples that reach the t of any data: one change of signs is the data
 
     def share(self, t: np.ndarray) -> np.ndarray:
         """Share of the resamples that reach t."""
-        reached = len(self.t) - np.searchsorted(self.t, t)
+        reached = np.maximum(len(self.t) - np.searchsorted(self.t, t), self.least)
         return _resampling.share_reached(reached, len(self.t), every=self.every)
 
 
@@ -194,11 +168,7 @@ _Sample: TypeAlias = tuple[np.ndarray, ...]
 
 
 def _null_distributions(
-    blocks: list[Block],
-    families: list[np.ndarray | slice],
-    n_resamples: int,
-    seed: int,
-    bar: Bar,
+    blocks: list[Block], variance: np.ndarray, n_resamples: int, seed: int, bar: Bar
 ) -> tuple[_Null, _Null]:
     """Distributions of abs(t) from `n_resamples` changes of signs, and from as many draws."""
     weights = np.zeros(len(blocks[0].kept))
@@ -220,15 +190,15 @@ def _null_distributions(
     every_draw = _resampling.visits_all(n, n_resamples)
     with _resampling.one_thread():
         return (
-            _Null(_resampled_t(blocks, families, changed, bar), every, 1 - part),
-            _Null(_resampled_t(shifted, families, drawn, bar), every_draw, part),
+            _Null(_resampled_t(blocks, 0.0, changed, bar), every, 1 - part, int(every)),
+            _Null(_resampled_t(shifted, _LEAST * variance, drawn, bar), every_draw, part),
         )
 
 
 def _resampled_t(
-    blocks: list[Block], families: list[np.ndarray | slice], samples: Iterator[_Sample], bar: Bar
+    blocks: list[Block], least: np.ndarray | float, samples: Iterator[_Sample], bar: Bar
 ) -> np.ndarray:
-    """The largest abs(t) of all pairs in each resample, ascending."""
+    """The largest abs(t) of all pairs in each resample, ascending, of variances from `least` on."""
     n_pairs = sum(len(block.pairs) for block in blocks)
     rows = max(1, _CACHED // n_pairs)
     columns = [block.pairs if len(blocks) > 1 else slice(None) for block in blocks]
@@ -240,7 +210,7 @@ def _resampled_t(
             mean, variance = np.empty((2, len(part[0]), n_pairs))
             for block, squares, own in zip(blocks, z_squared, columns, strict=True):
                 mean[:, own], variance[:, own] = _resampled_moments(block, squares, part)
-            t_squared = ratio(mean**2, _pooled(variance, families))
+            t_squared = standardised(mean**2, np.maximum(variance, least))
             found.append(t_squared.max(axis=1))
             bar.update(len(mean))
     return np.sort(np.sqrt(np.concatenate(found)))

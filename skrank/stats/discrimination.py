@@ -54,6 +54,7 @@ class DiscriminativePower(PairedTest):
         )
 
 
+@check.of_one_matrix
 @_renamed.refuse_old_arguments
 def discriminative_power(
     scores: ArrayLike,

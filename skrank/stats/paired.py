@@ -127,6 +127,7 @@ def run_test(
     return PairedTest(name=name, **pairs.described, **found, **known)
 
 
+@check.of_one_matrix
 def paired_t(
     scores: ArrayLike,
     *,
@@ -188,6 +189,7 @@ def paired_t(
     return run_test("paired t-test", chosen, block, fields=fields, confidence=confidence)
 
 
+@check.of_one_matrix
 @_renamed.refuse_old_arguments
 def wilcoxon(
     scores: ArrayLike,
@@ -230,6 +232,7 @@ def wilcoxon(
     return run_test("Wilcoxon signed-rank test", SystemPairs(scores, pairs, nan, grid=True), block)
 
 
+@check.of_one_matrix
 @_renamed.refuse_old_arguments
 def sign_test(
     scores: ArrayLike, *, pairs: int | ArrayLike | None = None, nan: str = "drop"
@@ -266,6 +269,7 @@ def sign_test(
     return run_test("sign test", SystemPairs(scores, pairs, nan), block)
 
 
+@check.of_one_matrix
 def randomisation_test(
     scores: ArrayLike,
     *,
@@ -331,6 +335,7 @@ def _flip_p_value(z: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
     return _resampling.share_reached(found, n_resamples, every=False)
 
 
+@check.of_one_matrix
 def paired_bootstrap(
     scores: ArrayLike,
     *,

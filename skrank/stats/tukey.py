@@ -18,6 +18,7 @@ from skrank.stats._resampling import blocks, one_thread, share_reached
 from skrank.stats.paired import PairedTest
 
 
+@check.of_one_matrix
 @_renamed.refuse_old_arguments
 def tukey_hsd(
     scores: ArrayLike,

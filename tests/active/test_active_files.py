@@ -6,6 +6,8 @@ import json
 import os
 import pickle
 import re
+import tracemalloc
+import zipfile
 
 import numpy as np
 import pytest
@@ -88,7 +90,19 @@ def archive(**arrays):
     return stream.getvalue()
 
 
+def crafted(array=b"", shape=(2**30,)):
+    """An archive of a small size, and the header of a large array."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as file, file.open("a.npy", "w") as out:
+        header = {"descr": "|u1", "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(out, header)
+        out.write(array)
+    return stream.getvalue()
+
+
 FOREIGN = {
+    "a header without its array": crafted(),
+    "gigabytes of zeros": crafted(bytes(2**28), (2**28,)),
     "text": b"hello",
     "nothing": b"",
     "other arrays": archive(a=np.arange(3)),
@@ -100,7 +114,10 @@ FOREIGN = {
 @pytest.mark.parametrize("kind", FOREIGN)
 def test_foreign_files_are_refused(saved, kind):
     saved.write_bytes(FOREIGN[kind])
+    tracemalloc.start()
     assert "cannot be read as a campaign: " in refusal(saved)
+    assert tracemalloc.get_traced_memory()[1] < 2**24
+    tracemalloc.stop()
 
 
 def save_changed(path, arrays, **facts):

@@ -12,17 +12,16 @@ from tests.helpers.engine import query_counts
 from tests.helpers.system_scores import differences, literal_t, scores
 
 
-def literal_max_t(zs, w):
-    """abs(t) of each pair; the variance is the mean of that of the pair and the median of all.
+def literal_max_t(zs, w, least=0):
+    """abs(t) of each pair, for variances of at least `least`.
 
     Weights do not affect the variance of the differences.
     """
     h = w / w.sum()
     means = np.array(zs) @ h
-    variances = np.var(zs, axis=1, ddof=1) * (h**2).sum()
-    pooled = (variances + np.median(variances)) / 2
+    variances = np.maximum(np.var(zs, axis=1, ddof=1) * (h**2).sum(), least)
     with np.errstate(divide="ignore"):
-        t = np.abs(means) / np.sqrt(np.where(pooled < 1e-24, 0, pooled))
+        t = np.abs(means) / np.sqrt(np.where(variances < 1e-24, 0, variances))
     return np.where(np.abs(means) > 1e-12, t, 0)
 
 
@@ -35,10 +34,11 @@ class TestMaxT:
         w = np.ones(5) if w is None else np.array(w)
         z = np.array(differences(x))
         shifted = z - z.mean(axis=1, keepdims=True)
+        least = 0.1 * z.var(axis=1, ddof=1) * (w**2).sum() / w.sum() ** 2
         draws = map(list, itertools.product(range(5), repeat=5))
         nulls = [
             [literal_max_t(z * signs, w).max() for signs in itertools.product([1, -1], repeat=5)],
-            [literal_max_t(shifted[:, draw], w).max() for draw in draws],
+            [literal_max_t(shifted[:, draw], w, least).max() for draw in draws],
         ]
         assert_allclose(np.abs(found.statistic), literal_max_t(z, w))
         part = w.sum() ** 2 / (w**2).sum() / 5 / 2
@@ -46,13 +46,18 @@ class TestMaxT:
             shares = [np.mean(np.array(null) >= t * (1 - 1e-9)) for null in nulls]
             assert p == pytest.approx(np.sqrt((1 - part) * shares[0] ** 2 + part * shares[1] ** 2))
 
-    def test_pairs_without_common_systems_do_not_share_variances(self):
-        """The columns are systems under two metrics, and each metric has its own scale."""
-        one, other = scores(12, 3), scores(12, 3, seed=1)
-        pairs = [(0, 1), (0, 2), (1, 2), (3, 4), (3, 5), (4, 5)]
-        together = stats.max_t(np.hstack([one, 1000 * other]), pairs=pairs)
-        alone = [stats.max_t(x).statistic for x in (one, other)]
-        assert_allclose(together.statistic, np.concatenate(alone))
+    @pytest.mark.parametrize("other", ["weak", "changed on one query", "identical"])
+    def test_other_pairs_do_not_hide_a_clear_difference(self, other):
+        random = np.random.default_rng(0)
+        old = random.random(50)
+        new = old + 0.01 * (random.random(50) < 0.54)  # 27 wins, no losses
+        others = {"weak": random.random((50, 2)), "identical": old,
+                  "changed on one query": old + 0.5 * (np.arange(50) == 3)}  # fmt: skip
+        found = stats.max_t(np.column_stack([new, old, others[other]]))
+        assert found.p_value[0] < 0.01
+        assert found.high[0] - found.low[0] < 0.01
+        if other == "identical":
+            assert (found.p_value[-1], found.low[-1], found.high[-1]) == (1, 0, 0)
 
     def test_intervals_exclude_zero_where_significant(self):
         for confidence in (0.99, 0.7):
@@ -64,8 +69,9 @@ class TestMaxT:
             half = found.critical_value * found.difference / found.statistic
             assert_allclose(found.low, found.difference - half)
             assert_allclose(found.high, found.difference + half)
-        found = stats.max_t(scores(), n_resamples=10)  # no p-value can be below .05
-        assert found.critical_value == found.high.min() == -found.low.max() == np.inf
+        for found in (stats.max_t(scores(), n_resamples=10), stats.max_t(scores(4))):
+            # no p-value can be below .05
+            assert found.critical_value == found.high.min() == -found.low.max() == np.inf
 
     @pytest.mark.parametrize(("n_queries", "significant"), [(2, False), (4, False), (6, True)])
     def test_constant_differences_of_few_queries_are_significant_by_their_signs_only(

@@ -193,3 +193,18 @@ FLAGS = {
 def test_flags_are_true_or_false(name, given):
     with pytest.raises(ValueError, match=f"^{name}={given!r}"):
         FLAGS[name](given)
+
+
+@pytest.mark.parametrize("of", [list, np.array, pd.Series, pd.DataFrame])
+@pytest.mark.parametrize(
+    "call",
+    [
+        stats.queries_needed,
+        lambda values: skrank.metrics.GAP(k=values),
+        lambda values: stats.max_t(ONES, pairs=values),
+    ],
+)
+def test_messages_do_not_have_all_values_of_an_array(call, of):
+    with pytest.raises(ValueError, match=r"difference=|k=|pairs=") as error:
+        call(of(range(3000)))
+    assert len(str(error.value)) < 300
