@@ -95,7 +95,7 @@ class NeuralRanker(Ranker):
     module_ : torch.nn.Module
         The trained network, which takes features that `scaler_` has standardized.
     scaler_ : StandardScaler
-        If `standardize`.
+        Without `standardize`, it changes nothing.
     n_epochs_ : int
         Number of epochs trained.
     best_epoch_ : int
@@ -243,8 +243,9 @@ class NeuralRanker(Ranker):
         elif len(held_out):
             valid_part = rows.part(held_out)
         self.max_grade_ = rows.max_grade(valid_part)
-        if options["standardize"]:
-            self.scaler_ = StandardScaler(with_mean=not issparse(part.X)).fit(part.X)
+        standardize = bool(options["standardize"])
+        with_mean = standardize and not issparse(part.X)
+        self.scaler_ = StandardScaler(with_mean=with_mean, with_std=standardize).fit(part.X)
         check.check_training_weights(part.query_weights, part.queries)
         X, groups = self._scaled(part.X), part.queries.row_query
         data = QueryDataset(X, part.y, groups, sample_weight=part.weights)
@@ -324,7 +325,7 @@ class NeuralRanker(Ranker):
 
     def _scaled(self, X: Table) -> Table:
         """Standardized features, after a check that single precision can hold them."""
-        table = self.scaler_.transform(X) if self._options()["standardize"] else X
+        table = self.scaler_.transform(X)
         if not max(table.max(), -table.min()) <= np.finfo(np.float32).max:
             row, feature = divmod(int(abs(table).argmax()), table.shape[1])
             raise ValueError(
