@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -33,7 +33,19 @@ if TYPE_CHECKING:
 
 _DTYPES = (np.float64, np.float32)  # other dtypes are converted to the first
 _ROWS = 2**14  # rows that are scored at a time
-_OWN = {"lr": "learning_rate", "max_epochs": "epochs", "criterion": "objective"}
+# arguments of skorch that are not for net_params, and what of NeuralRanker has their part
+_OWN = {
+    "lr": "learning_rate",
+    "optimizer__lr": "learning_rate",
+    "max_epochs": "epochs",
+    "criterion": "objective",
+    "train_split": "validation_fraction",
+    "dataset": "fit(X, y)",
+    "warm_start": "net_.partial_fit",
+    "callbacks__progress": "progress",
+    "callbacks__validation": "eval_metric",
+    "callbacks__early_stopping": "early_stopping_rounds",
+}
 
 
 @refuse_old_arguments
@@ -65,12 +77,14 @@ class NeuralRanker(Ranker):
         them.
     net_params : mapping, optional
         Arguments of `skorch.NeuralNet`, such as ``{"optimizer__weight_decay": 1e-4}``, "device",
-        "batch_size" (queries of a batch, by default 16), "callbacks" (of skorch, such as
-        `Checkpoint` or `LRScheduler`), "verbose" (1 prints a table of epochs), and:
+        "batch_size" (queries of a batch, by default 16), "callbacks" (a list of callbacks of
+        skorch, such as `Checkpoint`, or of pairs of name and callback), "verbose" (1 prints a table
+        of epochs), and:
 
         - "module__dropout": probability that a hidden unit is left out in training;
         - "module": another network, or a function of the number of features that returns one: from
-          (n_rows, n_features) to (n_rows,) or (n_rows, 1). A module is copied.
+          (n_rows, n_features) to (n_rows,) or (n_rows, 1). A module is copied; a function gets
+          the other arguments "module__...".
     options : mapping, optional
         Settings that are rarely changed:
 
@@ -216,9 +230,7 @@ class NeuralRanker(Ranker):
         check.check_flag("standardize", self._options()["standardize"])
         check.check_count("epochs", self.epochs, "passes over the training queries")
         self._patience("epochs")
-        for name, use in _OWN.items():
-            if name in (self.net_params or {}):
-                raise ValueError(f"net_params has {name!r}: set {use} of NeuralRanker instead.")
+        checked_net_params(self.net_params)
         check.check_number("learning_rate", self.learning_rate, 0, 1e3, open_low=True)
         with check.about("scoring"):
             metric(self.scoring)
@@ -249,44 +261,45 @@ class NeuralRanker(Ranker):
         check.check_training_weights(part.query_weights, part.queries)
         X, groups = self._scaled(part.X), part.queries.row_query
         data = QueryDataset(X, part.y, groups, sample_weight=part.weights)
-        given = dict(self.net_params or {})
-        device = given.get("device", "cpu")
+        given = checked_net_params(self.net_params)
+        device = given.get("device") or "cpu"
         on_gpu = torch.device(device).type == "cuda"
         with (
             torch.random.fork_rng(devices=[device] if on_gpu else []),
             progress(self.progress, self.epochs, "epochs") as bar,
         ):
             torch.manual_seed(seed)
-            callbacks = [*(given.pop("callbacks", None) or ())]
+            callbacks: dict[str, Callback] = {"progress": Counter(bar)}
             if valid_part is not None:
-                callbacks = [*self._early_stopping(valid_part), *callbacks]
-            callbacks = [Counter(bar), *callbacks]
+                callbacks |= self._early_stopping(valid_part)
             params = {
-                "module": self._network(part.X.shape[1], given),
                 "criterion": RankingLoss(self.objective, max_grade=self.max_grade_),
                 "optimizer": torch.optim.Adam,
                 "lr": self.learning_rate,
                 "max_epochs": self.epochs,
                 "batch_size": 16,
                 "train_split": None,
-                "iterator_train__shuffle": True,
+                "iterator_train__shuffle": "iterator_train__sampler" not in given,
                 "iterator_train__collate_fn": features_and_labels,
                 "iterator_valid__batch_size": _ROWS,
-                "callbacks": [(f"callback {i}", one) for i, one in enumerate(callbacks)],
                 "verbose": 0,
             }
-            self.net_ = QueryNet(**params | given).fit(data)
+            with check.about("net_params", also=TypeError):
+                params["module"] = self._network(part.X.shape[1], given)
+                params["callbacks"] = [*callbacks.items(), *given.pop("callbacks")]
+                net = QueryNet(**params | given).initialize()
+            self.net_ = net.partial_fit(data)
         history = self.net_.history
         self.n_epochs_ = self.best_epoch_ = len(history)
         self.evals_result_ = {}
         if valid_part is not None and history:
-            _, validation, stopping, *_ = callbacks
-            self.best_epoch_ = stopping.best_epoch_
+            self.best_epoch_ = callbacks["early_stopping"].best_epoch_
             self.evals_result_["validation"] = {
-                name: [row[name] for row in history if name in row] for name in validation.metrics
+                name: [row[name] for row in history if name in row]
+                for name in callbacks["validation"].metrics
             }
 
-    def _early_stopping(self, valid: Any) -> tuple[Validation, EarlyStopping]:
+    def _early_stopping(self, valid: Any) -> dict[str, Callback]:
         """Callbacks that measure the validation rows, and stop by the first metric."""
         chosen = self.eval_metric
         if chosen is None:
@@ -306,20 +319,22 @@ class NeuralRanker(Ranker):
             sink=noop,
             load_best=True,
         )
-        return validation, stopping
+        return {"validation": validation, "early_stopping": stopping}
 
     def _network(self, n_features: int, params: Options) -> nn.Module:
         """A new network; takes "module" and its arguments from `params`."""
-        own = [name for name in params if name.startswith("module__")]
-        more = {name.removeprefix("module__"): params.pop(name) for name in own}
-        made = params.pop("module", partial(layers, hidden=hidden_widths(self.hidden)))
+        names = [name for name in params if name.startswith("module__")]
+        arguments = {name.removeprefix("module__"): params.pop(name) for name in names}
+        made = params.pop("module", partial(layers, hidden_widths(self.hidden)))
         if isinstance(made, nn.Module):
+            if names:
+                raise ValueError(f'{names[0]!r} needs a class or a function as "module".')
             return copy.deepcopy(made)
-        network = made(n_features, **more) if callable(made) else made
+        network = made(n_features, **arguments) if callable(made) else made
         if not isinstance(network, nn.Module):
             raise ValueError(
-                f"module={made!r} of net_params must be a torch.nn.Module, or a function of the "
-                "number of features that returns a module."
+                f"module={made!r} must be a torch.nn.Module, or a function of the number of "
+                "features that returns a module."
             )
         return network
 
@@ -400,7 +415,7 @@ def features_and_labels(batch: QueryBatch) -> tuple[torch.Tensor, QueryBatch]:
     return batch.X, batch
 
 
-def layers(n_features: int, hidden: tuple[int, ...], dropout: float = 0.0) -> nn.Sequential:
+def layers(hidden: tuple[int, ...], n_features: int, dropout: float = 0.0) -> nn.Sequential:
     """Linear layers with ReLU and dropout between them, and one score as output."""
     parts: list[nn.Module] = []
     for width in hidden:
@@ -415,3 +430,28 @@ def hidden_widths(hidden: Sequence[int] | int) -> tuple[int, ...]:
     """Widths of the hidden layers; one number is the width of one hidden layer."""
     widths = hidden if isinstance(hidden, (list, tuple, np.ndarray)) else [hidden]
     return tuple(check.check_count("hidden", width, "units of a layer") for width in widths)
+
+
+def checked_net_params(net_params: Options | None) -> Options:
+    """A copy of `net_params`, with a list of callbacks; raises for arguments that skrank sets."""
+    given = {} if net_params is None else net_params
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        raise ValueError(f"net_params={given!r} must map names of arguments of skorch to values.")
+    for name in given:
+        for own, use in _OWN.items():
+            if name == own or name.startswith(f"{own}__"):
+                raise ValueError(f"net_params has {name!r}: use {use} of NeuralRanker instead.")
+    callbacks = given.get("callbacks") or []
+    if not isinstance(callbacks, list) or not all(map(is_callback, callbacks)):
+        raise ValueError(
+            f"net_params has callbacks={callbacks!r}: give a list of callbacks of skorch, or of "
+            "pairs (name, callback). callbacks__print_log=None leaves out a callback by its name."
+        )
+    return {**given, "callbacks": callbacks}
+
+
+def is_callback(item: Any) -> bool:
+    """True for a callback of skorch or its class, with or without a name."""
+    if isinstance(item, tuple) and len(item) == 2:
+        item = item[1]
+    return isinstance(item, Callback) or (isinstance(item, type) and issubclass(item, Callback))

@@ -20,6 +20,8 @@ from tests.helpers.rankers import fit_with  # noqa: E402
 
 DATA = make_ranking(n_queries=30, n_docs=(5, 20), n_features=6, n_informative=4, random_state=0)
 Y = skrank.with_groups(DATA.relevance, DATA.qid)
+PART = DATA.qid < 20
+VALID = {"X_val": DATA.X[~PART], "y_val": Y[~PART]}
 
 
 def ranker(**more):
@@ -87,10 +89,6 @@ def test_early_stopping_restores_the_best_epoch(capsys):
     assert whole.n_epochs_ == 9
 
 
-PART = DATA.qid < 20
-VALID = {"X_val": DATA.X[~PART], "y_val": Y[~PART]}
-
-
 def test_early_stopping_follows_metrics_that_are_better_when_lower():
     found = ranker(epochs=8, eval_metric="error@3", objective=skrank.Softmax())
     found.fit(DATA.X[PART], Y[PART], **VALID)
@@ -109,11 +107,21 @@ def test_skorch_continues_the_training():
 
 
 def test_callbacks_of_skorch(tmp_path):
-    kept = Checkpoint(monitor=None, dirname=tmp_path, sink=print)
-    halved = LRScheduler("StepLR", step_size=1, gamma=0.5)
-    found = ranker(epochs=3, callbacks=[kept, halved]).fit(DATA.X, Y)
+    saved = Checkpoint(monitor=None, dirname=tmp_path, sink=print)
+    callbacks = [saved, ("halved", LRScheduler("StepLR", step_size=1, gamma=0.1))]
+    changes = {"callbacks__halved__gamma": 0.5, "callbacks__print_log": None, "verbose": 1}
+    found = ranker(epochs=3, net_params={"callbacks": callbacks} | changes).fit(DATA.X, Y)
     assert (tmp_path / "params.pt").exists()
+    assert "print_log" not in dict(found.net_.callbacks_)
     np.testing.assert_allclose(found.net_.history[:, "event_lr"], [0.02, 0.01, 0.005])
+
+
+def test_the_order_of_queries_is_that_of_a_sampler():
+    sampler = torch.utils.data.SequentialSampler(range(len(np.unique(DATA.qid))))
+    given = ranker(epochs=2, net_params={"iterator_train__sampler": sampler}).fit(DATA.X, Y)
+    same_scores(
+        ranker(epochs=2, net_params={"iterator_train__shuffle": False}).fit(DATA.X, Y), given
+    )
 
 
 def test_a_fit_that_is_refused_changes_nothing(monkeypatch):
@@ -171,14 +179,51 @@ def test_a_fitted_ranker_predicts_as_it_was_fitted(standardize):
     np.testing.assert_array_equal(found.predict(DATA.X), scores)
 
 
+STEPS = LRScheduler("StepLR", step_size=1)
+
+
+@pytest.mark.parametrize(
+    ("net_params", "named"),
+    [
+        ([1], "net_params"),
+        ({1: 2}, "net_params"),
+        ({"batchsize": 2}, "net_params.*batchsize"),
+        ({"callbacks": "disable"}, "callbacks='disable'.*list.*print_log"),
+        ({"callbacks": STEPS}, "callbacks.*list"),
+        ({"callbacks": ("steps", STEPS)}, "callbacks.*list"),
+        ({"callbacks": [("steps", 3)]}, "callbacks.*list"),
+        ({"callbacks": [("progress", STEPS)]}, "net_params.*'progress'"),
+        ({"callbacks__progress": None}, "callbacks__progress.*progress"),
+        ({"callbacks__validation__metrics": {}}, "callbacks__validation__metrics.*eval_metric"),
+        ({"callbacks__early_stopping": None}, "early_stopping_rounds"),
+        ({"criterion": torch.nn.MSELoss}, "objective"),
+        ({"criterion__path": "native"}, "criterion__path.*objective"),
+        ({"dataset": QueryDataset}, "dataset.*fit"),
+        ({"dataset__length": 3}, "dataset__length.*fit"),
+        ({"lr": 0.1}, "learning_rate"),
+        ({"optimizer__lr": 0.1}, "optimizer__lr.*learning_rate"),
+        ({"max_epochs": 3}, "epochs"),
+        ({"train_split": None}, "validation_fraction"),
+        ({"warm_start": True}, "warm_start.*partial_fit"),
+        ({"module": torch.nn.Linear(6, 2)}, "scores"),
+        ({"module": torch.nn.Linear(6, 1), "module__bias": False}, "module__bias.*function"),
+        ({"module": "linear"}, "net_params.*module='linear'"),
+        ({"module__depth": 2}, "net_params.*depth"),
+        ({"module__hidden": (2,)}, "net_params.*hidden"),
+        ({"module__dropout": 1.5}, "dropout .* got 1.5"),
+        ({"optimizer__speed": 2}, "net_params.*speed"),
+    ],
+)
+def test_arguments_of_skorch_that_have_no_effect_are_refused(net_params, named):
+    with pytest.raises((ValueError, TypeError), match=named):
+        ranker(net_params=net_params).fit(DATA.X, Y, **VALID)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"objective": "gpa"}, "did you mean 'gap'"),
-        ({"net_params": {"module": torch.nn.Linear(6, 2)}}, "scores"),
         ({"epochs": 0}, "epochs=0"),
-        ({"net_params": {"module__dropout": 1.5}}, "dropout .* got 1.5"),
-        ({"net_params": {"lr": 0.1}}, "learning_rate"),
         ({"options": {"standardise": True}}, "standardise.*standardize"),
         (VALID | {"validation_fraction": 0.2}, "X_val and validation_fraction"),
         ({"X_val": DATA.X[:, :3], "y_val": Y}, "X: X has 3 features"),
