@@ -26,6 +26,7 @@ from skrank.metrics import Metric, metric
 from skrank.objectives import Objective, as_objective
 from skrank.rankers import Ranker
 from skrank.torch._dataset import QueryBatch, QueryDataset
+from skrank.torch._draws import OwnDraws
 from skrank.torch._loss import RankingLoss
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ _OWN = {
     "train_split": "validation_fraction",
     "dataset": "fit(X, y)",
     "warm_start": "net_.partial_fit",
+    "draws": "random_state",
     "callbacks__progress": "progress",
     "callbacks__validation": "eval_metric",
     "callbacks__early_stopping": "early_stopping_rounds",
@@ -135,8 +137,11 @@ class NeuralRanker(Ranker):
     `eval_metric` by name, after those of `train_loss`.
 
     The same seed gives the same network on the same machine with the same number of threads of
-    torch. Small networks train fastest with one thread (``torch.set_num_threads(1)``). Rows of a
-    sparse `X` become dense in a batch. An interrupt ends the training after the last complete epoch
+    torch, also if several threads train rankers. The generator of torch is neither seeded nor
+    advanced. Only dropout inside attention and recurrent layers draws from the generator of torch:
+    call ``torch.manual_seed`` before `fit`, and train one such network at a time. Small networks
+    train fastest with one thread of torch (``torch.set_num_threads(1)``). Rows of a sparse
+    `X` become dense in a batch. An interrupt ends the training after the last complete epoch
     (skorch handles `KeyboardInterrupt`). Without validation,
     ``net_.partial_fit(QueryDataset(scaler_.transform(X), y, groups))`` continues the training.
 
@@ -202,8 +207,7 @@ class NeuralRanker(Ranker):
             If a feature is not finite, or so large that a score would not be finite.
         """
         rows = in_single(self._scaled(self._checked(X)))
-        with torch.random.fork_rng(devices=[]):  # a DataLoader draws a seed
-            scores = self.net_.predict(rows).reshape(-1).astype(np.float64)
+        scores = self.net_.predict(rows).reshape(-1).astype(np.float64)
         bad = np.flatnonzero(~np.isfinite(scores))
         if len(bad):
             raise ValueError(
@@ -262,13 +266,8 @@ class NeuralRanker(Ranker):
         X, groups = self._scaled(part.X), part.queries.row_query
         data = QueryDataset(X, part.y, groups, sample_weight=part.weights)
         given = checked_net_params(self.net_params)
-        device = given.get("device") or "cpu"
-        on_gpu = torch.device(device).type == "cuda"
-        with (
-            torch.random.fork_rng(devices=[device] if on_gpu else []),
-            progress(self.progress, self.epochs, "epochs") as bar,
-        ):
-            torch.manual_seed(seed)
+        draws = OwnDraws(np.random.RandomState(seed))
+        with progress(self.progress, self.epochs, "epochs") as bar:
             callbacks: dict[str, Callback] = {"progress": Counter(bar)}
             if valid_part is not None:
                 callbacks |= self._early_stopping(valid_part)
@@ -285,9 +284,10 @@ class NeuralRanker(Ranker):
                 "verbose": 0,
             }
             with check.about("net_params", also=TypeError):
-                params["module"] = self._network(part.X.shape[1], given)
+                with draws:
+                    params["module"] = self._network(part.X.shape[1], given)
                 params["callbacks"] = [*callbacks.items(), *given.pop("callbacks")]
-                net = QueryNet(**params | given).initialize()
+                net = QueryNet(draws=draws, **params | given).initialize()
             self.net_ = net.partial_fit(data)
         history = self.net_.history
         self.n_epochs_ = self.best_epoch_ = len(history)
@@ -352,6 +352,23 @@ class NeuralRanker(Ranker):
 
 class QueryNet(NeuralNet):
     """A net of skorch whose batches are those of `QueryDataset`, and whose loss is RankingLoss."""
+
+    def __init__(self, *, draws: OwnDraws, **params: Any) -> None:
+        super().__init__(**params)
+        self.draws = draws
+
+    def get_params_for(self, prefix: str) -> Options:
+        """Arguments of a part of the net; iterators get generators of their own."""
+        params: Options = super().get_params_for(prefix)
+        generators = {"iterator_train": self.draws.generator, "iterator_valid": torch.Generator}
+        if prefix in generators:
+            params.setdefault("generator", generators[prefix]())
+        return params
+
+    def infer(self, x: Any, **fit_params: Any) -> torch.Tensor:
+        """Scores of a batch."""
+        with self.draws:
+            return super().infer(x, **fit_params)
 
     def get_loss(
         self, y_pred: torch.Tensor, y_true: QueryBatch, *args: Any, **kwargs: Any

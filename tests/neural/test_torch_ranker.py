@@ -1,17 +1,20 @@
 """NeuralRanker: training, early stopping, and the tools of scikit-learn and skorch."""
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install skrank[torch]")
 
 
-from skorch.callbacks import Checkpoint, LRScheduler  # noqa: E402
+from skorch.callbacks import Callback, Checkpoint, LRScheduler  # noqa: E402
 
 import skrank  # noqa: E402
 from skrank.datasets import make_ranking  # noqa: E402
@@ -52,17 +55,71 @@ def same_scores(one, other):
     np.testing.assert_array_equal(one.predict(DATA.X), other.predict(DATA.X))
 
 
+class Generator(Callback):
+    """Records the state of torch's generator after each batch."""
+
+    def __init__(self, states):
+        self.states = states
+
+    def on_batch_end(self, net, **kwargs):
+        self.states.append(torch.get_rng_state())
+
+
 def test_training_learns_and_does_not_change_the_generator_of_torch():
-    torch.manual_seed(5)
-    expected = torch.rand(3)
-    torch.manual_seed(5)
+    states = [torch.get_rng_state()]
     dropping = {"module__dropout": 0.5, "optimizer__weight_decay": 1e-4}
-    found = ranker(epochs=2, net_params=dropping).fit(DATA.X, Y)
+    found = ranker(epochs=2, net_params=dropping | {"callbacks": [Generator(states)]})
+    found.fit(DATA.X, Y, **VALID)
     assert found.net_.optimizer_.param_groups[0]["weight_decay"] == 1e-4
     found.score(DATA.X, Y)
-    assert torch.equal(torch.rand(3), expected)
+    states.append(torch.get_rng_state())
+    assert len(states) > 5
+    assert all(torch.equal(state, states[0]) for state in states)
     learned = clone(found).set_params(epochs=15, net_params=None).fit(DATA.X, Y)
     assert learned.score(DATA.X, Y) > 0.7
+
+
+def dropping(n_features, width=6):
+    return torch.nn.Sequential(
+        torch.nn.Linear(n_features, width), torch.nn.Dropout(), torch.nn.Linear(width, 1)
+    )
+
+
+def in_pool(train):
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(lambda _: train(1), range(2)))
+
+
+def on_dask(train):
+    dask = pytest.importorskip("dask")
+    return dask.compute(*[dask.delayed(train)(1) for _ in range(2)], scheduler="threads")
+
+
+def on_joblib(train):
+    with joblib.parallel_backend("threading"):
+        return [train(2)]
+
+
+@pytest.mark.parametrize("in_threads", [in_pool, on_dask, on_joblib])
+@pytest.mark.parametrize("kind", ["network", "module", "mean"])
+def test_the_same_seed_gives_the_same_network_in_threads(kind, in_threads):
+    network = ranker(epochs=3, net_params={"module__dropout": 0.5})
+    trained = {
+        "network": network,
+        "module": ranker(epochs=3, net_params={"module": dropping, "module__width": 5}),
+        "mean": skrank.RankerMean([network, clone(network).set_params(random_state=1)]),
+    }[kind]
+
+    def train(n_jobs):
+        folds = skrank.QueryKFold(2)
+        values = cross_val_score(
+            trained, DATA.X, Y, cv=folds, scoring="neg_mean_squared_error", n_jobs=n_jobs
+        )
+        return [*values, *clone(trained).fit(DATA.X, Y).predict(DATA.X)]
+
+    alone = train(1)
+    for found in in_threads(train):
+        np.testing.assert_array_equal(found, alone)
 
 
 def test_rows_may_come_in_any_order_and_sparse():
@@ -200,6 +257,7 @@ STEPS = LRScheduler("StepLR", step_size=1)
         ({"criterion__path": "native"}, "criterion__path.*objective"),
         ({"dataset": QueryDataset}, "dataset.*fit"),
         ({"dataset__length": 3}, "dataset__length.*fit"),
+        ({"draws": None}, "random_state"),
         ({"lr": 0.1}, "learning_rate"),
         ({"optimizer__lr": 0.1}, "optimizer__lr.*learning_rate"),
         ({"max_epochs": 3}, "epochs"),
