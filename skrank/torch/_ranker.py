@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -27,13 +27,27 @@ from skrank.objectives import Objective, as_objective
 from skrank.rankers import Ranker
 from skrank.scoring import RankingScorer
 from skrank.torch._dataset import QueryBatch, QueryDataset
+from skrank.torch._draws import OwnDraws
 from skrank.torch._loss import RankingLoss
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
 _ROWS = 2**14  # rows that are scored at a time
-_OWN = {"lr": "learning_rate", "max_epochs": "epochs", "criterion": "objective"}
+# arguments of skorch that are not for net_params, and what of NeuralRanker has their part
+_OWN = {
+    "lr": "learning_rate",
+    "optimizer__lr": "learning_rate",
+    "max_epochs": "epochs",
+    "criterion": "objective",
+    "train_split": "validation_fraction",
+    "dataset": "fit(X, y)",
+    "warm_start": "net_.partial_fit",
+    "draws": "random_state",
+    "callbacks__progress": "progress",
+    "callbacks__validation": "eval_metric",
+    "callbacks__early_stopping": "early_stopping_rounds",
+}
 
 
 @refuse_old_arguments
@@ -65,12 +79,14 @@ class NeuralRanker(Ranker):
         them.
     net_params : mapping, optional
         Arguments of `skorch.NeuralNet`, such as ``{"optimizer__weight_decay": 1e-4}``, "device",
-        "batch_size" (queries of a batch, by default 16), "callbacks" (of skorch, such as
-        `Checkpoint` or `LRScheduler`), "verbose" (1 prints a table of epochs), and:
+        "batch_size" (queries of a batch, by default 16), "callbacks" (a list of callbacks of
+        skorch, such as `Checkpoint`, or of pairs of name and callback), "verbose" (1 prints a table
+        of epochs), and:
 
         - "module__dropout": probability that a hidden unit is left out in training;
         - "module": another network, or a function of the number of features that returns one: from
-          (n_rows, n_features) to (n_rows,) or (n_rows, 1). A module is copied.
+          (n_rows, n_features) to (n_rows,) or (n_rows, 1). A module is copied; a function gets
+          the other arguments "module__...".
     options : mapping, optional
         Settings that are rarely changed:
 
@@ -95,7 +111,7 @@ class NeuralRanker(Ranker):
     module_ : torch.nn.Module
         The trained network, which takes features that `scaler_` has standardized.
     scaler_ : StandardScaler
-        If `standardize`.
+        Without `standardize`, it changes nothing.
     n_epochs_ : int
         Number of epochs trained.
     best_epoch_ : int
@@ -121,8 +137,11 @@ class NeuralRanker(Ranker):
     `eval_metric` by name, after those of `train_loss`.
 
     The same seed gives the same network on the same machine with the same number of threads of
-    torch. Small networks train fastest with one thread (``torch.set_num_threads(1)``). Rows of a
-    sparse `X` become dense in a batch. An interrupt ends the training after the last complete epoch
+    torch, also if several threads train rankers. The generator of torch is neither seeded nor
+    advanced. Only dropout inside attention and recurrent layers draws from the generator of torch:
+    call ``torch.manual_seed`` before `fit`, and train one such network at a time. Small networks
+    train fastest with one thread of torch (``torch.set_num_threads(1)``). Rows of a sparse
+    `X` become dense in a batch. An interrupt ends the training after the last complete epoch
     (skorch handles `KeyboardInterrupt`). Without validation,
     ``net_.partial_fit(QueryDataset(scaler_.transform(X), y, groups))`` continues the training.
 
@@ -188,8 +207,7 @@ class NeuralRanker(Ranker):
             If a feature is not finite, or so large that a score would not be finite.
         """
         rows = in_single(self._scaled(self._checked(X)))
-        with torch.random.fork_rng(devices=[]):  # a DataLoader draws a seed
-            scores = self.net_.predict(rows).reshape(-1).astype(np.float64)
+        scores = self.net_.predict(rows).reshape(-1).astype(np.float64)
         bad = np.flatnonzero(~np.isfinite(scores))
         if len(bad):
             raise ValueError(
@@ -216,9 +234,7 @@ class NeuralRanker(Ranker):
         check.check_flag("standardize", self._options()["standardize"])
         check.check_count("epochs", self.epochs, "passes over the training queries")
         self._patience("epochs")
-        for name, use in _OWN.items():
-            if name in (self.net_params or {}):
-                raise ValueError(f"net_params has {name!r}: set {use} of NeuralRanker instead.")
+        checked_net_params(self.net_params)
         check.check_number("learning_rate", self.learning_rate, 0, 1e3, open_low=True)
 
     def _table(self, X: Table, *, reset: bool) -> Table:
@@ -242,49 +258,47 @@ class NeuralRanker(Ranker):
         elif len(held_out):
             valid_part = rows.part(held_out)
         self.max_grade_ = rows.max_grade(valid_part)
-        if options["standardize"]:
-            self.scaler_ = StandardScaler(with_mean=not issparse(part.X)).fit(part.X)
+        standardize = bool(options["standardize"])
+        with_mean = standardize and not issparse(part.X)
+        self.scaler_ = StandardScaler(with_mean=with_mean, with_std=standardize).fit(part.X)
         check.check_training_weights(part.query_weights, part.queries)
         X, groups = self._scaled(part.X), part.queries.row_query
         data = QueryDataset(X, part.y, groups, sample_weight=part.weights)
-        given = dict(self.net_params or {})
-        device = given.get("device", "cpu")
-        on_gpu = torch.device(device).type == "cuda"
-        with (
-            torch.random.fork_rng(devices=[device] if on_gpu else []),
-            progress(self.progress, self.epochs, "epochs") as bar,
-        ):
-            torch.manual_seed(seed)
-            callbacks = [*(given.pop("callbacks", None) or ())]
+        given = checked_net_params(self.net_params)
+        draws = OwnDraws(np.random.RandomState(seed))
+        with progress(self.progress, self.epochs, "epochs") as bar:
+            callbacks: dict[str, Callback] = {"progress": Counter(bar)}
             if valid_part is not None:
-                callbacks = [*self._early_stopping(valid_part), *callbacks]
-            callbacks = [Counter(bar), *callbacks]
+                callbacks |= self._early_stopping(valid_part)
             params = {
-                "module": self._network(part.X.shape[1], given),
                 "criterion": RankingLoss(self.objective, max_grade=self.max_grade_),
                 "optimizer": torch.optim.Adam,
                 "lr": self.learning_rate,
                 "max_epochs": self.epochs,
                 "batch_size": 16,
                 "train_split": None,
-                "iterator_train__shuffle": True,
+                "iterator_train__shuffle": "iterator_train__sampler" not in given,
                 "iterator_train__collate_fn": features_and_labels,
                 "iterator_valid__batch_size": _ROWS,
-                "callbacks": [(f"callback {i}", one) for i, one in enumerate(callbacks)],
                 "verbose": 0,
             }
-            self.net_ = QueryNet(**params | given).fit(data)
+            with check.about("net_params", also=TypeError):
+                with draws:
+                    params["module"] = self._network(part.X.shape[1], given)
+                params["callbacks"] = [*callbacks.items(), *given.pop("callbacks")]
+                net = QueryNet(draws=draws, **params | given).initialize()
+            self.net_ = net.partial_fit(data)
         history = self.net_.history
         self.n_epochs_ = self.best_epoch_ = len(history)
         self.evals_result_ = {}
         if valid_part is not None and history:
-            _, validation, stopping, *_ = callbacks
-            self.best_epoch_ = stopping.best_epoch_
+            self.best_epoch_ = callbacks["early_stopping"].best_epoch_
             self.evals_result_["validation"] = {
-                name: [row[name] for row in history if name in row] for name in validation.metrics
+                name: [row[name] for row in history if name in row]
+                for name in callbacks["validation"].metrics
             }
 
-    def _early_stopping(self, valid: Any) -> tuple[Validation, EarlyStopping]:
+    def _early_stopping(self, valid: Any) -> dict[str, Callback]:
         """Callbacks that measure the validation rows, and stop by the first metric."""
         chosen = self.eval_metric
         if chosen is None:
@@ -304,26 +318,28 @@ class NeuralRanker(Ranker):
             sink=noop,
             load_best=True,
         )
-        return validation, stopping
+        return {"validation": validation, "early_stopping": stopping}
 
     def _network(self, n_features: int, params: Options) -> nn.Module:
         """A new network; takes "module" and its arguments from `params`."""
-        own = [name for name in params if name.startswith("module__")]
-        more = {name.removeprefix("module__"): params.pop(name) for name in own}
-        made = params.pop("module", partial(layers, hidden=hidden_widths(self.hidden)))
+        names = [name for name in params if name.startswith("module__")]
+        arguments = {name.removeprefix("module__"): params.pop(name) for name in names}
+        made = params.pop("module", partial(layers, hidden_widths(self.hidden)))
         if isinstance(made, nn.Module):
+            if names:
+                raise ValueError(f'{names[0]!r} needs a class or a function as "module".')
             return copy.deepcopy(made)
-        network = made(n_features, **more) if callable(made) else made
+        network = made(n_features, **arguments) if callable(made) else made
         if not isinstance(network, nn.Module):
             raise ValueError(
-                f"module={made!r} of net_params must be a torch.nn.Module, or a function of the "
-                "number of features that returns a module."
+                f"module={made!r} must be a torch.nn.Module, or a function of the number of "
+                "features that returns a module."
             )
         return network
 
     def _scaled(self, X: Table) -> Table:
         """Standardized features, after a check that single precision can hold them."""
-        table = self.scaler_.transform(X) if self._options()["standardize"] else X
+        table = self.scaler_.transform(X)
         if not max(table.max(), -table.min()) <= np.finfo(np.float32).max:
             row, feature = divmod(int(abs(table).argmax()), table.shape[1])
             raise ValueError(
@@ -335,6 +351,23 @@ class NeuralRanker(Ranker):
 
 class QueryNet(NeuralNet):
     """A net of skorch whose batches are those of `QueryDataset`, and whose loss is RankingLoss."""
+
+    def __init__(self, *, draws: OwnDraws, **params: Any) -> None:
+        super().__init__(**params)
+        self.draws = draws
+
+    def get_params_for(self, prefix: str) -> Options:
+        """Arguments of a part of the net; iterators get generators of their own."""
+        params: Options = super().get_params_for(prefix)
+        generators = {"iterator_train": self.draws.generator, "iterator_valid": torch.Generator}
+        if prefix in generators:
+            params.setdefault("generator", generators[prefix]())
+        return params
+
+    def infer(self, x: Any, **fit_params: Any) -> torch.Tensor:
+        """Scores of a batch."""
+        with self.draws:
+            return super().infer(x, **fit_params)
 
     def get_loss(
         self, y_pred: torch.Tensor, y_true: QueryBatch, *args: Any, **kwargs: Any
@@ -398,7 +431,7 @@ def features_and_labels(batch: QueryBatch) -> tuple[torch.Tensor, QueryBatch]:
     return batch.X, batch
 
 
-def layers(n_features: int, hidden: tuple[int, ...], dropout: float = 0.0) -> nn.Sequential:
+def layers(hidden: tuple[int, ...], n_features: int, dropout: float = 0.0) -> nn.Sequential:
     """Linear layers with ReLU and dropout between them, and one score as output."""
     parts: list[nn.Module] = []
     for width in hidden:
@@ -413,3 +446,28 @@ def hidden_widths(hidden: Sequence[int] | int) -> tuple[int, ...]:
     """Widths of the hidden layers; one number is the width of one hidden layer."""
     widths = hidden if isinstance(hidden, (list, tuple, np.ndarray)) else [hidden]
     return tuple(check.check_count("hidden", width, "units of a layer") for width in widths)
+
+
+def checked_net_params(net_params: Options | None) -> Options:
+    """A copy of `net_params`, with a list of callbacks; raises for arguments that skrank sets."""
+    given = {} if net_params is None else net_params
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        raise ValueError(f"net_params={given!r} must map names of arguments of skorch to values.")
+    for name in given:
+        for own, use in _OWN.items():
+            if name == own or name.startswith(f"{own}__"):
+                raise ValueError(f"net_params has {name!r}: use {use} of NeuralRanker instead.")
+    callbacks = given.get("callbacks") or []
+    if not isinstance(callbacks, list) or not all(map(is_callback, callbacks)):
+        raise ValueError(
+            f"net_params has callbacks={callbacks!r}: give a list of callbacks of skorch, or of "
+            "pairs (name, callback). callbacks__print_log=None leaves out a callback by its name."
+        )
+    return {**given, "callbacks": callbacks}
+
+
+def is_callback(item: Any) -> bool:
+    """True for a callback of skorch or its class, with or without a name."""
+    if isinstance(item, tuple) and len(item) == 2:
+        item = item[1]
+    return isinstance(item, Callback) or (isinstance(item, type) and issubclass(item, Callback))

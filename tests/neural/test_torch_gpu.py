@@ -67,3 +67,15 @@ def test_rankers_trained_on_the_gpu_rank_as_those_of_the_host():
         )
         scores[device] = ranker.fit(data.X, labels).predict(data.X)
     assert np.corrcoef(scores["cuda"], scores["cpu"])[0, 1] > 0.999
+
+
+def test_dropout_on_the_gpu_draws_by_the_seed_of_the_ranker():
+    data = make_ranking(n_queries=20, n_features=8, random_state=0)
+    dropping = {"device": "cuda", "module__dropout": 0.5}
+    ranker = NeuralRanker("gap", hidden=(8,), epochs=2, random_state=0, net_params=dropping)
+    before = torch.cuda.get_rng_state()
+    first, second = (
+        ranker.fit(data.X, data.relevance, data.qid).module_[0].weight.detach() for _ in range(2)
+    )
+    torch.testing.assert_close(first, second)
+    assert torch.equal(torch.cuda.get_rng_state(), before)

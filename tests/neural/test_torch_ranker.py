@@ -1,17 +1,20 @@
 """NeuralRanker: training, early stopping, and the tools of scikit-learn and skorch."""
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install skrank[torch]")
 
 
-from skorch.callbacks import Checkpoint, LRScheduler  # noqa: E402
+from skorch.callbacks import Callback, Checkpoint, LRScheduler  # noqa: E402
 
 import skrank  # noqa: E402
 from skrank.datasets import make_ranking  # noqa: E402
@@ -20,6 +23,8 @@ from tests.helpers.rankers import fit_with  # noqa: E402
 
 DATA = make_ranking(n_queries=30, n_docs=(5, 20), n_features=6, n_informative=4, random_state=0)
 Y = skrank.with_groups(DATA.relevance, DATA.qid)
+PART = DATA.qid < 20
+VALID = {"X_val": DATA.X[~PART], "y_val": Y[~PART]}
 
 
 def ranker(**more):
@@ -50,17 +55,71 @@ def same_scores(one, other):
     np.testing.assert_array_equal(one.predict(DATA.X), other.predict(DATA.X))
 
 
+class Generator(Callback):
+    """Records the state of torch's generator after each batch."""
+
+    def __init__(self, states):
+        self.states = states
+
+    def on_batch_end(self, net, **kwargs):
+        self.states.append(torch.get_rng_state())
+
+
 def test_training_learns_and_does_not_change_the_generator_of_torch():
-    torch.manual_seed(5)
-    expected = torch.rand(3)
-    torch.manual_seed(5)
+    states = [torch.get_rng_state()]
     dropping = {"module__dropout": 0.5, "optimizer__weight_decay": 1e-4}
-    found = ranker(epochs=2, net_params=dropping).fit(DATA.X, Y)
+    found = ranker(epochs=2, net_params=dropping | {"callbacks": [Generator(states)]})
+    found.fit(DATA.X, Y, **VALID)
     assert found.net_.optimizer_.param_groups[0]["weight_decay"] == 1e-4
     found.score(DATA.X, Y)
-    assert torch.equal(torch.rand(3), expected)
+    states.append(torch.get_rng_state())
+    assert len(states) > 5
+    assert all(torch.equal(state, states[0]) for state in states)
     learned = clone(found).set_params(epochs=15, net_params=None).fit(DATA.X, Y)
     assert learned.score(DATA.X, Y) > 0.7
+
+
+def dropping(n_features, width=6):
+    return torch.nn.Sequential(
+        torch.nn.Linear(n_features, width), torch.nn.Dropout(), torch.nn.Linear(width, 1)
+    )
+
+
+def in_pool(train):
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(lambda _: train(1), range(2)))
+
+
+def on_dask(train):
+    dask = pytest.importorskip("dask")
+    return dask.compute(*[dask.delayed(train)(1) for _ in range(2)], scheduler="threads")
+
+
+def on_joblib(train):
+    with joblib.parallel_backend("threading"):
+        return [train(2)]
+
+
+@pytest.mark.parametrize("in_threads", [in_pool, on_dask, on_joblib])
+@pytest.mark.parametrize("kind", ["network", "module", "mean"])
+def test_the_same_seed_gives_the_same_network_in_threads(kind, in_threads):
+    network = ranker(epochs=3, net_params={"module__dropout": 0.5})
+    trained = {
+        "network": network,
+        "module": ranker(epochs=3, net_params={"module": dropping, "module__width": 5}),
+        "mean": skrank.RankerMean([network, clone(network).set_params(random_state=1)]),
+    }[kind]
+
+    def train(n_jobs):
+        folds = skrank.QueryKFold(2)
+        values = cross_val_score(
+            trained, DATA.X, Y, cv=folds, scoring="neg_mean_squared_error", n_jobs=n_jobs
+        )
+        return [*values, *clone(trained).fit(DATA.X, Y).predict(DATA.X)]
+
+    alone = train(1)
+    for found in in_threads(train):
+        np.testing.assert_array_equal(found, alone)
 
 
 def test_rows_may_come_in_any_order_and_sparse():
@@ -87,10 +146,6 @@ def test_early_stopping_restores_the_best_epoch(capsys):
     assert whole.n_epochs_ == 9
 
 
-PART = DATA.qid < 20
-VALID = {"X_val": DATA.X[~PART], "y_val": Y[~PART]}
-
-
 def test_early_stopping_follows_metrics_that_are_better_when_lower():
     found = ranker(epochs=8, eval_metric="error@3", objective=skrank.Softmax())
     found.fit(DATA.X[PART], Y[PART], **VALID)
@@ -109,11 +164,21 @@ def test_skorch_continues_the_training():
 
 
 def test_callbacks_of_skorch(tmp_path):
-    kept = Checkpoint(monitor=None, dirname=tmp_path, sink=print)
-    halved = LRScheduler("StepLR", step_size=1, gamma=0.5)
-    found = ranker(epochs=3, callbacks=[kept, halved]).fit(DATA.X, Y)
+    saved = Checkpoint(monitor=None, dirname=tmp_path, sink=print)
+    callbacks = [saved, ("halved", LRScheduler("StepLR", step_size=1, gamma=0.1))]
+    changes = {"callbacks__halved__gamma": 0.5, "callbacks__print_log": None, "verbose": 1}
+    found = ranker(epochs=3, net_params={"callbacks": callbacks} | changes).fit(DATA.X, Y)
     assert (tmp_path / "params.pt").exists()
+    assert "print_log" not in dict(found.net_.callbacks_)
     np.testing.assert_allclose(found.net_.history[:, "event_lr"], [0.02, 0.01, 0.005])
+
+
+def test_the_order_of_queries_is_that_of_a_sampler():
+    sampler = torch.utils.data.SequentialSampler(range(len(np.unique(DATA.qid))))
+    given = ranker(epochs=2, net_params={"iterator_train__sampler": sampler}).fit(DATA.X, Y)
+    same_scores(
+        ranker(epochs=2, net_params={"iterator_train__shuffle": False}).fit(DATA.X, Y), given
+    )
 
 
 def test_a_fit_that_is_refused_changes_nothing(monkeypatch):
@@ -161,14 +226,62 @@ def test_networks():
     assert made.fit(DATA.X, Y).predict(DATA.X).shape == (len(Y),)
 
 
+@pytest.mark.parametrize("standardize", [True, False])
+def test_a_fitted_ranker_predicts_as_it_was_fitted(standardize):
+    found = ranker(epochs=1, standardize=standardize).fit(DATA.X, Y)
+    scores = found.predict(DATA.X)
+    found.set_params(
+        options={"standardize": not standardize}, hidden=3, net_params={"module": "none"}
+    )
+    np.testing.assert_array_equal(found.predict(DATA.X), scores)
+
+
+STEPS = LRScheduler("StepLR", step_size=1)
+
+
+@pytest.mark.parametrize(
+    ("net_params", "named"),
+    [
+        ([1], "net_params"),
+        ({1: 2}, "net_params"),
+        ({"batchsize": 2}, "net_params.*batchsize"),
+        ({"callbacks": "disable"}, "callbacks='disable'.*list.*print_log"),
+        ({"callbacks": STEPS}, "callbacks.*list"),
+        ({"callbacks": ("steps", STEPS)}, "callbacks.*list"),
+        ({"callbacks": [("steps", 3)]}, "callbacks.*list"),
+        ({"callbacks": [("progress", STEPS)]}, "net_params.*'progress'"),
+        ({"callbacks__progress": None}, "callbacks__progress.*progress"),
+        ({"callbacks__validation__metrics": {}}, "callbacks__validation__metrics.*eval_metric"),
+        ({"callbacks__early_stopping": None}, "early_stopping_rounds"),
+        ({"criterion": torch.nn.MSELoss}, "objective"),
+        ({"criterion__path": "native"}, "criterion__path.*objective"),
+        ({"dataset": QueryDataset}, "dataset.*fit"),
+        ({"dataset__length": 3}, "dataset__length.*fit"),
+        ({"draws": None}, "random_state"),
+        ({"lr": 0.1}, "learning_rate"),
+        ({"optimizer__lr": 0.1}, "optimizer__lr.*learning_rate"),
+        ({"max_epochs": 3}, "epochs"),
+        ({"train_split": None}, "validation_fraction"),
+        ({"warm_start": True}, "warm_start.*partial_fit"),
+        ({"module": torch.nn.Linear(6, 2)}, "scores"),
+        ({"module": torch.nn.Linear(6, 1), "module__bias": False}, "module__bias.*function"),
+        ({"module": "linear"}, "net_params.*module='linear'"),
+        ({"module__depth": 2}, "net_params.*depth"),
+        ({"module__hidden": (2,)}, "net_params.*hidden"),
+        ({"module__dropout": 1.5}, "dropout .* got 1.5"),
+        ({"optimizer__speed": 2}, "net_params.*speed"),
+    ],
+)
+def test_arguments_of_skorch_that_have_no_effect_are_refused(net_params, named):
+    with pytest.raises((ValueError, TypeError), match=named):
+        ranker(net_params=net_params).fit(DATA.X, Y, **VALID)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"objective": "gpa"}, "did you mean 'gap'"),
-        ({"net_params": {"module": torch.nn.Linear(6, 2)}}, "scores"),
         ({"epochs": 0}, "epochs=0"),
-        ({"net_params": {"module__dropout": 1.5}}, "dropout .* got 1.5"),
-        ({"net_params": {"lr": 0.1}}, "learning_rate"),
         ({"options": {"standardise": True}}, "standardise.*standardize"),
         (VALID | {"validation_fraction": 0.2}, "X_val and validation_fraction"),
         ({"X_val": DATA.X[:, :3], "y_val": Y}, "X has 3 features"),
