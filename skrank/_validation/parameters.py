@@ -41,7 +41,7 @@ def words_of_the_command() -> Iterator[None]:
 
 
 def argument(parameter: str, value: object = ..., *, most: int = 80) -> str:
-    """An argument as the caller writes it: k=5, or --k 5 in the command; k= without a value."""
+    """An argument as the caller writes it: k=5, or --k=5 in the command; k= without a value."""
     if not _in_command:
         return f"{parameter}={'' if value is ... else quoted(value, most)}"
     if isinstance(value, dict):
@@ -49,7 +49,7 @@ def argument(parameter: str, value: object = ..., *, most: int = 80) -> str:
     elif isinstance(value, list):
         value = ",".join(map(str, value))
     option = f"--{parameter.replace('_', '-')}"
-    return option if value is ... or value is True else f"{option} {value}"
+    return option if value is ... or value is True else f"{option}={quoted(value, most)}"
 
 
 def quoted(value: object, most: int = 80) -> str:

@@ -401,9 +401,7 @@ def read_qrels(
     >>> trec.read_qrels(io.StringIO("301 0 FBIS3-1 1\\n301 0 FT934-9 0\\n"))
     Qrels: 1 queries, 2 documents, 2 judged
     """
-    reading = Reading(columns, duplicates)
-    qrels = as_qrels(source, reading)
-    reading.check_used()
+    qrels = as_qrels(source, Reading(columns, duplicates))
     pool_judged = check.check_flag("pool_judged", pool_judged)
     return replace(qrels, labels=np.nan_to_num(qrels.labels, nan=0.0)) if pool_judged else qrels
 

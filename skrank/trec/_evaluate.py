@@ -20,7 +20,7 @@ from skrank.extending import Queries, Ranking, measure, unique_metrics
 from skrank.metrics import Metric
 from skrank.trec import _polars as pl
 from skrank.trec._columns import Reading
-from skrank.trec._data import Run, as_qrels
+from skrank.trec._data import Qrels, Run, as_qrels
 from skrank.trec._join import Joined, JoinedJudgments, Pool
 from skrank.trec._runs import names_of, runs_of, sources_of
 
@@ -177,7 +177,8 @@ def evaluate(
                 for by_run, order in zip(joined.values(), orders, strict=True):
                     by_run.append(order)
             bar.update(1)
-    reading.check_used()
+    if not isinstance(qrels, Qrels) and not any(isinstance(one, Run) for _, one in sources):
+        reading.check_used()
     if shown[0].swapped:
         warnings.warn(
             "the qrels have labels like scores, and the first run has scores like labels, as if "

@@ -117,6 +117,5 @@ def read_runs(
     """
     reading = Reading(columns, duplicates, ranks)
     loaded = [pair for source in sources_of(runs) for pair in runs_of(*source, reading)]
-    reading.check_used()
     names = names_of([(given, run.name, run.file) for given, run in loaded])
     return dict(zip(names, [run for _, run in loaded], strict=True))
