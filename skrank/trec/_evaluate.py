@@ -260,7 +260,7 @@ def _counts(
     for found, before, after in (
         (lacks if missing == "zero" else [], "", " of the qrels: they count as queries for which "
          f"nothing was retrieved. {check.argument('missing', 'skip')} leaves them out."),
-        (unknown, "no retrieved document is judged. ", ". Check that document ids are spelled as "
+        (unknown, "no retrieved document is judged of ", ". Check that document ids are spelled as "
          "in the qrels."),
     ):  # fmt: skip
         if found:

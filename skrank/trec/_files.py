@@ -105,8 +105,16 @@ def _json(text: bytes, row: bytes, kind: str, reading: Reading, name: str) -> tu
     whole = None
     with suppress(ValueError):
         whole = json.loads(row)
-    lines_by_name = any(one in (".jsonl", ".ndjson") for one in Path(name).suffixes)
-    if not lines_by_name and not (isinstance(whole, dict) and b"\n" in text.strip()):
+    suffixes = Path(name).suffixes
+    several = isinstance(whole, dict) and b"\n" in text.strip()
+    flat = isinstance(whole, dict) and not any(
+        isinstance(value, (dict, list)) for value in whole.values()
+    )
+    if (
+        not {".jsonl", ".ndjson"} & {*suffixes}
+        and not several
+        and (not flat or ".json" in suffixes)
+    ):
         with check.about(name):
             content = json.loads(text, object_pairs_hook=_unique_keys)
             if not isinstance(content, dict):

@@ -116,8 +116,9 @@ SMALL = {"1": {"a": 2, "b": 1, "c": -1, "d": 0}, "2": {"a": 1}}
 SMALL_RUN = {"1": {"c": 4, "x": 3, "b": 2, "a": 1}, "2": {"a": 1}}
 
 
-def value(metric, **options):
-    return trec.evaluate(SMALL, SMALL_RUN, metric, **options).per_query.iloc[0, 0]
+def value(metric, *, pool_judged=False, **options):
+    qrels = trec.read_qrels(SMALL, pool_judged=pool_judged)
+    return trec.evaluate(qrels, SMALL_RUN, metric, **options).per_query.iloc[0, 0]
 
 
 def test_options_of_trec_eval():
