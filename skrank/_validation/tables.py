@@ -64,7 +64,7 @@ def check_columns(columns: Any) -> Fields | None:
     for field in fields:
         if field not in {*FIELDS["qrels"], *FIELDS["run"]}:
             raise unknown_name("field in columns", field, {*FIELDS["qrels"], *FIELDS["run"]})
-    names = list(map(str, columns.values())) if by_field else fields
+    names = list(map(str, columns.values())) if isinstance(columns, Mapping) else fields
     name, count = Counter(names).most_common(1)[0] if names else ("", 0)
     if count > 1:
         raise ValueError(f"columns has {name!r} {count} times: each column is one field.")
@@ -79,7 +79,7 @@ def shown_columns(columns: Fields) -> str:
 
 
 def chosen_columns(
-    names: Sequence[str], kind: str, given: Mapping[str, str], what: str
+    names: Sequence[str], kind: str, given: dict[str, str], what: str
 ) -> dict[str, str]:
     """Names of the columns of a table by field: those that are `given`, or of one convention.
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -123,12 +123,12 @@ def _table(
     rows = []
     for place, row in enumerate(frame.itertuples(index=False)):
         cells = [_cell(value) for value in row]
-        for column in range(0 if bounds is None or best is None else bounds.shape[1]):
-            low, high = bounds[place, column]
-            mark = ' class="best"' if best.iloc[place, column] else ""
-            interval = "" if np.isnan(low + high) else f" <small>[{low:.3f}, {high:.3f}]</small>"
-            cell = cells[column + 1].replace("<td", f"<td{mark}")
-            cells[column + 1] = cell.replace("</td>", f"{interval}</td>")
+        if best is not None and bounds is not None:
+            for column, (low, high) in enumerate(bounds[place].tolist(), 1):
+                mark = " class=best" if best.iloc[place, column - 1] else ""
+                ends = "" if np.isnan(low + high) else f" <small>[{low:.3f}, {high:.3f}]</small>"
+                cell = cells[column].replace("<td", f"<td{mark}")
+                cells[column] = cell.replace("</td>", f"{ends}</td>")
         mark = ' class="sure"' if sure[place] else ""
         rows.append(f"<tr{mark}>{''.join(cells)}</tr>")
     body = "\n".join(rows)
@@ -138,7 +138,7 @@ def _table(
     )
 
 
-def _cell(value: object) -> str:
+def _cell(value: Any) -> str:
     if isinstance(value, (int, np.integer)):
         return f"<td>{value}</td>"
     if isinstance(value, (float, np.floating)):

@@ -141,7 +141,7 @@ def fuse(
         raise ValueError("a ranker as weights= needs qrels=, and other weights take none.")
     from_file = ranks == "file"
     named = read_runs(runs, ranks=from_file)
-    check.check_fusion({system: run.queries.ids for system, run in named.items()}, name)
+    check.check_fusion({system: run.queries.ids.tolist() for system, run in named.items()}, name)
     for system, run in named.items():
         if from_file and run.ranks is None:
             choice = check.argument("ranks", "score")

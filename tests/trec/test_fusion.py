@@ -121,7 +121,7 @@ def test_ranks_may_come_from_the_files(tmp_path):
         (tmp_path / name).write_text("".join(lines))
     expected = {"1": {"x": 1 / 61, "y": 1 / 62 + 1 / 61, "z": 1 / 62}}
     frames = {
-        name: pd.DataFrame(documents, columns=["docno", "rank", "score"]).assign(qid="1")
+        name: pd.DataFrame(documents, columns=["docid", "rank", "score"]).assign(qid="1")
         for name, documents in runs.items()
     }
     for given in ([tmp_path / name for name in runs], frames):
