@@ -142,8 +142,9 @@ def _cell(value: Any) -> str:
     if isinstance(value, (int, np.integer)):
         return f"<td>{value}</td>"
     if isinstance(value, (float, np.floating)):
-        text = f"{value:.3g}" if 0 < abs(value) < 1e-3 else f"{value:.4f}"
-        return f'<td data-value="{float(value)!r}">{text}</td>'
+        number = float(value)
+        text = f"{number:.3g}" if 0 < abs(number) < 1e-3 else f"{number:.4f}"
+        return f'<td data-value="{number!r}">{text}</td>'
     text = re.sub(r"([._])(?=.)", r"\1</span><wbr><span>", escape(str(value)))
     return f'<td class="text">{f"<span>{text}</span>" if "<wbr>" in text else text}</td>'
 
