@@ -1,4 +1,4 @@
-"""write_atomically: files that are replaced as a whole, or not at all."""
+"""Whole files: read, perhaps decompressed, and written whole or not at all."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ import os
 import secrets
 import shutil
 from contextlib import suppress
+from importlib import import_module
 from os import PathLike
+from typing import IO, TypeAlias, TypeGuard
+
+Source: TypeAlias = str | PathLike[str] | IO[bytes] | IO[str]
+
+# modules with a function `decompress`, by the first bytes of the content
+_MODULES = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "lzma", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": ""}
 
 _STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}  # opened by name, they would start at byte 0
 
@@ -61,3 +68,80 @@ def _exists(path: str) -> bool:
     except FileNotFoundError:
         return False
     return True
+
+
+def is_file(source: object) -> TypeGuard[Source]:
+    """Whether this is a path or a file object."""
+    return isinstance(source, (str, PathLike)) or hasattr(source, "read")
+
+
+def name_of(source: Source) -> str:
+    """The name of a path or file object, for messages."""
+    if isinstance(source, (str, PathLike)):
+        return os.fspath(source)
+    return str(getattr(source, "name", "<file>"))
+
+
+def content_of(source: Source) -> bytes:
+    """The bytes of a path or a file object, decompressed if they are packed.
+
+    Raises
+    ------
+    ValueError
+        With the name, if this is a folder or damaged.
+    """
+    if isinstance(source, (str, PathLike)):
+        if os.path.isdir(source or "."):
+            raise ValueError(f"{name_of(source)!r} is a folder: name a file.")
+        with open(source, "rb") as file:
+            given: bytes | str = file.read()
+    else:
+        given = source.read()
+    data = given.encode(errors="surrogateescape") if isinstance(given, str) else given
+    for magic, module in _MODULES.items():
+        if data.startswith(magic):
+            try:
+                return import_module(module).decompress(data) if module else _zstandard(data)
+            except Exception as error:  # each library has its own class
+                raise ValueError(f"{name_of(source)} cannot be decompressed: {error}") from None
+    return data
+
+
+def _zstandard(data: bytes) -> bytes:
+    import zstandard
+
+    parts = []
+    while data:
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        parts.append(frame.decompress(data))
+        if not frame.eof:
+            raise ValueError("the last frame is cut")
+        data = frame.unused_data
+    return b"".join(parts)
+
+
+def as_text(data: bytes, name: str) -> bytes:
+    """A text in UTF-8 without byte order mark, whose lines end with newlines.
+
+    Raises
+    ------
+    ValueError
+        With the line of the first byte that is not text.
+    """
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    bad = data.find(b"\0")
+    try:
+        data.isascii() or data.decode()
+    except UnicodeDecodeError as error:
+        bad = error.start
+    if bad >= 0:
+        line = data.count(b"\n", 0, bad) + 1
+        raise ValueError(
+            f"{name}, line {line}: the byte 0x{data[bad]:02x} is not text in UTF-8: unpack an "
+            "archive, or convert the text, for example by iconv -f LATIN1 -t UTF-8; -f UTF-16 if "
+            "it begins with 0xff or 0xfe, and -f UTF-16LE if every other byte is 0x00."
+        )
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n")
+        data = data if b"\n" in data else data.replace(b"\r", b"\n")
+    return data

@@ -12,3 +12,4 @@ from skrank._validation.extensions import *
 from skrank._validation.features import *
 from skrank._validation.parameters import *
 from skrank._validation.statistics import *
+from skrank._validation.tables import *

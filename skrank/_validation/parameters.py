@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import math
 import reprlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from itertools import pairwise
 from numbers import Integral, Real
@@ -30,13 +31,42 @@ _BRIEF = reprlib.Repr()
 _BRIEF.maxlist = _BRIEF.maxtuple = _BRIEF.maxdict = _BRIEF.maxset = _BRIEF.maxfrozenset = 10
 _BRIEF.maxstring = _BRIEF.maxother = 200
 
+_in_command = False  # whether messages are for the command line
 
-def brief(value: object) -> str:
-    """The text of a value in messages: at most 10 entries; type and shape of larger arrays."""
+
+@contextmanager
+def words_of_the_command() -> Iterator[None]:
+    """Write arguments in messages as options of the command: see `argument`."""
+    global _in_command
+    before, _in_command = _in_command, True
+    try:
+        yield
+    finally:
+        _in_command = before
+
+
+def argument(parameter: str, value: object = ..., *, most: int = 80) -> str:
+    """An argument as the caller writes it: k=5, or --k=5 in the command; k= without a value."""
+    if not _in_command:
+        return f"{parameter}={'' if value is ... else brief(value, most)}"
+    if isinstance(value, dict):
+        value = ",".join(f"{key}={item}" for key, item in value.items())
+    elif isinstance(value, list):
+        value = ",".join(map(str, value))
+    option = f"--{parameter.replace('_', '-')}"
+    return option if value is ... or value is True else f"{option}={brief(value, most)}"
+
+
+def brief(value: object, most: int = 80) -> str:
+    """The text of a value in messages: at most 10 entries, and `most` characters.
+
+    Arrays of more entries are described by their type and shape.
+    """
     shape = getattr(value, "shape", ())
     if math.prod(shape) > 10:
         return f"{type(value).__name__} of shape {tuple(shape)}"
-    return _BRIEF.repr(value)
+    text = _BRIEF.repr(value)
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def unknown_name(
@@ -69,20 +99,20 @@ def check_choice(parameter: str, value: object, choices: Sequence[T]) -> T:
         if value == choice and isinstance(value, (bool, np.bool_)) == isinstance(choice, bool):
             return choice
     options = ", ".join(repr(choice) for choice in choices)
-    raise ValueError(f"{parameter}={brief(value)} is not a choice: use one of {options}.")
+    raise ValueError(f"{argument(parameter, value)} is not a choice: use one of {options}.")
 
 
 def check_flag(parameter: str, value: object) -> bool:
     """`value` as a bool, after a check that it is True, False, 1 or 0."""
     if isinstance(value, (bool, np.bool_, int)) and value in (0, 1):
         return bool(value)
-    raise ValueError(f"{parameter}={brief(value)} must be True or False.")
+    raise ValueError(f"{argument(parameter, value)} must be True or False.")
 
 
 def check_text(parameter: str, value: object, meaning: str) -> str:
     """`value` as a string."""
     if not isinstance(value, str):
-        raise ValueError(f"{parameter}={brief(value)} must be a string, {meaning}.")
+        raise ValueError(f"{argument(parameter, value)} must be a string, {meaning}.")
     return str(value)
 
 
@@ -121,8 +151,8 @@ def check_count(
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or not least <= cast(int, value) <= most:
         raise ValueError(
-            f"{parameter}={brief(value)} must be an integer, at least {least} and at most {most}: "
-            f"{meaning}."
+            f"{argument(parameter, value)} must be an integer, at least {least} and at most "
+            f"{most}: {meaning}."
         )
     return int(cast(int, value))
 
@@ -144,7 +174,7 @@ def check_number(
         return number
     start, end = "(" if open_low else "[", ")" if open_high else "]"
     raise ValueError(
-        f"{parameter}={brief(value)} must be a number in {start}{low:g}, {high:g}{end}."
+        f"{argument(parameter, value)} must be a number in {start}{low:g}, {high:g}{end}."
     )
 
 
@@ -158,7 +188,8 @@ def check_numbers(parameter: str, values: Any) -> tuple[float, ...]:
         numbers = ()
     if not numbers or not all(map(math.isfinite, numbers)):
         raise ValueError(
-            f"{parameter}={brief(values)} must be a sequence of numbers, at least one, all finite."
+            f"{argument(parameter, values)} must be a sequence of numbers, at least one, all "
+            "finite."
         )
     return numbers
 
@@ -255,7 +286,7 @@ def check_share(parameter: str, value: object, because: str = "") -> float:
     """`value` as a float between 0 and 1, both excluded; `because` says why 1 is not allowed."""
     share = check_number(parameter, value, 0, 1, open_low=True)
     if share == 1:
-        raise ValueError(f"{parameter}={brief(value)} must be below 1{because}.")
+        raise ValueError(f"{argument(parameter, value)} must be below 1{because}.")
     return share
 
 

@@ -6,18 +6,16 @@ Each command imports what it needs when it runs, so that ``skrank --help`` is qu
 from __future__ import annotations
 
 import argparse
-import gc
-import re
 import sys
 import warnings
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 
 import skrank
 from skrank.cli._output import check_open, deliver, print_error
 from skrank.cli._parser import Parser
 
-__all__ = ["main", "program"]
+__all__ = ["main"]
 
 FAILED = 1  # a file cannot be read, measured or written; argparse exits with 2 for wrong usage
 INTERRUPTED = 130
@@ -30,21 +28,6 @@ COMMANDS = {
     "fuse": ("skrank.cli._fuse", "fuse runs into one, with trained weights or by a formula"),
     "metrics": ("skrank.cli._metrics", "list the names of metrics, or describe one"),
 }
-
-
-def program() -> int:
-    """Run `main` as the only task of this process.
-
-    Returns
-    -------
-    int
-        Exit status.
-    """
-    gc.set_threshold(100_000)  # imports create many objects that remain
-    try:
-        return main()
-    finally:
-        gc.freeze()  # spares a last garbage collection, which takes a sixth of a short process
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -81,9 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.simplefilter("ignore", ResourceWarning)  # files that an interrupt leaves open
-            warnings.showwarning = lambda message, *_: print_error(
-                f"skrank: warning: {_with_options(str(message), vars(arguments))}"
-            )
+            warnings.showwarning = lambda message, *_: print_error(f"skrank: warning: {message}")
             deliver(arguments.run(arguments), None)
     except BrokenPipeError:  # the reader, such as head, has stopped reading
         return FAILED
@@ -93,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         where = error.filename or "standard output"
         return _fail(f"{where}: {error.strerror}" if error.strerror else str(error))
     except (ValueError, ImportError) as error:
-        return _fail(_with_options(str(error), vars(arguments)))
+        return _fail(str(error))
     return 0
 
 
@@ -111,19 +92,6 @@ def _parser(chosen: str) -> Parser:
             command.set_defaults(parser=command)
             import_module(module).add_arguments(command, name)
     return parser
-
-
-def _with_options(message: str, options: Container[str]) -> str:
-    """A message in which parameters of Python that are options of the command are written so."""
-
-    def option(found: re.Match[str]) -> str:
-        name = found[1]
-        if name not in options or name in ("given", "parser", "run", "view"):
-            return found[0]
-        return "--" + name.replace("_", "-") + ("" if found[2] else "=")
-
-    # a parameter in the brackets of a metric, such as gap(max_grade=4), is not an option
-    return re.sub(r"(?<![(,\w-])([a-z]\w*)=(True\b)?", option, message)
 
 
 def _fail(message: str) -> int:

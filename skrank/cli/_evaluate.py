@@ -3,46 +3,130 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import re
 import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 import numpy as np
 
 import skrank
+from skrank import _validation as check
 from skrank import trec
 from skrank._typing import Options
 from skrank.cli import _output
 from skrank.cli._page import CURVE, page
-from skrank.cli._parser import Parser
+from skrank.cli._parser import FILES, Parser
 from skrank.evaluation import DEFAULT_METRICS, Report
 from skrank.extending import Metric, plain_up_to, unique_metrics
 from skrank.metrics.iprec import ELEVEN_LEVELS
 
 # options that are parameters of `trec.evaluate` with the same name and values
-_PASSED_ON = (
-    "max_grade", "rel", "k", "judged_only", "pool_judged", "exclude_self", "progress",
-)  # fmt: skip
+_PASSED_ON = ("max_grade", "rel", "k", "judged_only", "pool_judged", "exclude_self", "columns",
+              "duplicates", "progress")  # fmt: skip
 # a process that evaluates once takes less time without numba up to so many rows of a run
 _PLAIN_ROWS = 60_000
+_FORMATS = ("table", "csv", "json", "jsonl", "latex", "markdown", "trec_eval", "html")
+_TOOLS = ("trec_eval", "ir_measures", "lightgbm", "xgboost", "catboost")
 
 
 def add_arguments(parser: Parser, name: str) -> None:
     """Add the arguments of one of the commands."""
     parser.description = f"{str(parser.description).rstrip('.')}, in the order of trec_eval."
-    parser.set_defaults(
-        run=_run, confidence=0.95, view=None if name == "evaluate" else name, names=None
-    )
+    parser.set_defaults(run=_run, confidence=0.95, view=name, names=None, progress=None)
     line = "FILE or NAME=FILE: query, Q0, document, rank, score, tag"
     parser.add_argument("qrels", metavar="QRELS", help="query, iteration, document, label")
     if name == "compare":
         parser.add_argument("first", metavar="RUN", help=line)
         line = "at least one more"
     parser.add_argument("runs", metavar="RUN", nargs="+", help=line)
-    sections = {"evaluate": ["measures", "views"], "compare": ["measures", "tests"], "curve": []}
-    parser.add_options(*sections[name], "conventions", "output")
-    parser.set_epilog(name, *["names"] * (name != "curve"), "files")
+    own = {"evaluate": _add_evaluate, "compare": _add_compare, "curve": _add_curve}[name]
+    own(parser)
+    parser.epilog = f"{inspect.cleandoc(own.__doc__ or '')}\n\n{FILES}"
+    _add_conventions(parser)
+    text = "no bar on standard error, even if that is a terminal"
+    parser.add_argument("--no-progress", action="store_false", dest="progress", help=text)
+    text = "what the suffix of --output says, else table; html is one page for a browser"
+    parser.add_argument("--format", choices=_FORMATS, help=text)
+    text = "of the LaTeX table, for its references"
+    parser.add_argument("--label", metavar="NAME", help=text)
+    parser.add_reading()
+
+
+def _add_evaluate(parser: Parser) -> None:
+    """
+    examples:
+      skrank evaluate qrels.txt run.txt
+      skrank evaluate qrels.txt runs/*.gz -m ap -m "ndcg(gain=linear)@10" --format csv
+      skrank evaluate qrels.txt run.txt -m gap --max-grade 3 --per-query --format json
+      skrank evaluate qrels.txt BM25=a/run.txt dense=b/run.txt --output table.tex
+      skrank evaluate qrels.txt run.txt --names trec_eval -m official --format trec_eval
+      skrank evaluate ratings.csv knn.csv --columns qid=user,docid=item,label=rating,distance=l2
+      skrank evaluate qrels.txt new.txt old.txt --output report.html
+
+    Write metrics as name, name@k or name(parameter=value)@k: gap, ap, ndcg@10, precision@5, ...
+    Names of other tools have a prefix, trec_eval:map or ir_measures:nDCG@10, or all have the prefix
+    of --names. `skrank metrics` lists skrank's own.
+    """
+    _add_metrics(parser)
+    add = partial(parser.add_argument, action="store_const", dest="view")
+    add("-q", "--per-query", const="per_query", help="show one row per run and query, not per run")
+    text = "show one row per run and metric: the mean, and its interval, which holds by itself"
+    add("--intervals", const="intervals", help=text)
+
+
+def _add_compare(parser: Parser) -> None:
+    """
+    examples:
+      skrank compare qrels.txt new.txt old.txt -m gap -m err@20
+      skrank compare qrels.txt runs/*.gz -m ap --baseline bm25
+      skrank compare qrels.txt new.txt old.txt --confidence 0.99 --output report.html
+
+    Metrics are written as for `skrank evaluate`.
+    """
+    _add_metrics(parser)
+    text = "compare the other runs with this one only; may be repeated"
+    parser.add_argument("--baseline", metavar="NAME", action="append", help=text)
+    text = "of differences (default: max-t); t and randomisation are corrected by Holm's method"
+    parser.add_argument("--test", choices=("max-t", "t", "randomisation"), help=text)
+
+
+def _add_curve(_: Parser) -> None:
+    """
+    examples:
+      skrank curve qrels.txt run.txt
+      skrank curve qrels.txt new.txt old.txt --rel 2 --output curve.csv
+    """
+
+
+def _add_metrics(parser: Parser) -> None:
+    text = "may be repeated, or names with commas (default: gap,ndcg@10,ap)"
+    parser.add_argument("-m", "--metric", metavar="METRIC", action="append", help=text)
+    text = "prefix of metrics without one; with trec_eval's, missing queries are skipped without -c"
+    parser.add_argument("--names", choices=_TOOLS, help=text)
+    text = "of intervals, and of what is called significant (default: 0.95)"
+    parser.add_argument("--confidence", metavar="LEVEL", type=float, help=text)
+
+
+def _add_conventions(parser: Parser) -> None:
+    add = parser.add_argument
+    text = "queries that a run lacks: nothing retrieved (default), skipped, or an error"
+    add("--missing", choices=("zero", "skip", "raise"), help=text)
+    text = "the same as --missing zero, as trec_eval has it"
+    add("-c", "--complete", action="store_const", dest="missing", const="zero", help=text)
+    text = "value of queries without a relevant document (default: as the metric says: skip)"
+    add("--empty", choices=("skip", "0", "1", "nan", "raise"), help=text)
+    add("--max-grade", metavar="N", type=int, help="highest grade of the collection")
+    add("-l", "--rel", metavar="LABEL", type=float, help="lowest label of a relevant document")
+    add("-M", "--k", metavar="N", type=int, help="evaluate the first N documents of a query")
+    text = "remove documents that were not judged"
+    add("-J", "--judged-only", action="store_true", help=text)
+    text = "documents with labels below 0 are judged not relevant, as for the web tracks"
+    add("--pool-judged", action="store_true", help=text)
+    text = "remove the document whose id is that of the query, as BEIR does"
+    add("--exclude-self", action="store_true", help=text)
 
 
 def _run(arguments: argparse.Namespace) -> str:
@@ -52,8 +136,8 @@ def _run(arguments: argparse.Namespace) -> str:
     parser.check_files([arguments.qrels, *paths], arguments.output)
     chosen = parser.checked("-m/--metric", _metrics, arguments)
     form = parser.checked("-o/--output", _output.format_of, arguments.output, arguments.format)
-    allowed = {"trec_eval": (None, "per_query"), "latex": (None, "intervals", "compare")}
-    allowed["markdown"] = allowed["latex"]
+    means = ("evaluate", "per_query"), ("evaluate", "intervals", "compare")
+    allowed = {"trec_eval": means[0], "latex": means[1], "markdown": means[1]}
     if arguments.view not in allowed.get(form, (arguments.view,)):
         also = ", with or without " + ("-q" if form == "trec_eval" else "--intervals")
         parser.error(f"--format {form} is for means{also}.")
@@ -62,12 +146,13 @@ def _run(arguments: argparse.Namespace) -> str:
     if arguments.label is not None and form != "latex":
         parser.error("argument --label: only LaTeX has labels: add --format latex.")
     more = unique_metrics(CURVE) if form == "html" else {}
-    report = _report(arguments, runs, {**chosen, **more})
-    _, *grades = report.caption.replace("max_grade=", "--max-grade").split("\n")
-    notes = " ".join(filter(None, [_empty_queries(report, list(chosen)), *grades]))
-    if notes and form != "html":
-        _output.print_error(f"skrank: {notes}")
-    _output.deliver(_text(report, arguments, form, list(chosen), notes), arguments.output)
+    with check.words_of_the_command():
+        report = _report(arguments, runs, {**chosen, **more})
+        notes = [*_empty_queries(report, list(chosen)), *report.caption.split("\n")[1:]]
+        if notes and form != "html":
+            _output.print_error(f"skrank: {' '.join(notes)}")
+        text = _text(report, arguments, form, list(chosen), notes)
+    _output.deliver(text, arguments.output)
     return ""
 
 
@@ -86,10 +171,13 @@ def _metrics(arguments: argparse.Namespace) -> dict[str, Metric]:
 
 def _report(arguments: argparse.Namespace, runs: list[str], metrics: dict[str, Metric]) -> Report:
     trec_eval = (arguments.names or "").startswith("trec_eval")
+    sources = _output.named_sources(
+        runs, columns=arguments.columns, duplicates=arguments.duplicates
+    )
     with plain_up_to(_PLAIN_ROWS):
         return trec.evaluate(
             _output.source(arguments.qrels),
-            _output.named_sources(runs),
+            sources,
             metrics,
             missing=arguments.missing or ("skip" if trec_eval else "zero"),
             empty={"0": 0, "1": 1}.get(arguments.empty, arguments.empty),
@@ -97,8 +185,8 @@ def _report(arguments: argparse.Namespace, runs: list[str], metrics: dict[str, M
         )
 
 
-def _empty_queries(report: Report, names: Sequence[str]) -> str:
-    """How many queries have no relevant document, and how the metrics count them; "" if none."""
+def _empty_queries(report: Report, names: Sequence[str]) -> list[str]:
+    """How many queries have no relevant document, and how the metrics count them."""
     found: dict[str, list[str]] = defaultdict(list)
     for name in filter(report.empty.get, names):
         value = report.metric_of[name].empty
@@ -106,13 +194,13 @@ def _empty_queries(report: Report, names: Sequence[str]) -> str:
         text = f"{report.empty[name]} of {len(report.queries)} queries"
         found[f"{text} without a relevant document: {how}"].append(name)
     all_ = len(names) > 1 and [*found.values()] == [[*names]]
-    return " ".join(
-        f"{text} {'all metrics' if all_ else ', '.join(those)}." for text, those in found.items()
-    )
+    return [
+        f"{text} {'all metrics' if all_ else ', '.join(names)}." for text, names in found.items()
+    ]
 
 
 def _text(
-    report: Report, arguments: argparse.Namespace, form: str, shown: list[str], notes: str
+    report: Report, arguments: argparse.Namespace, form: str, shown: list[str], notes: list[str]
 ) -> str:
     """The output in a format."""
     if form == "trec_eval":
@@ -123,16 +211,18 @@ def _text(
         how["baseline"] = arguments.baseline
     if form == "html":
         made = f"skrank {skrank.__version__}: {shlex.join(['skrank', *arguments.given])}"
-        return page(report, shown, how, notes, made)
+        title = "Comparison of runs" if arguments.view == "compare" else "Evaluation of runs"
+        return page(report, shown, how, notes, made, title)
     if form in ("latex", "markdown"):
         table = report.compare(**how) if arguments.view == "compare" else report
         if form == "latex":
             return table.to_latex(label=arguments.label, intervals=arguments.view == "intervals")
         return table.to_markdown(intervals=arguments.view == "intervals")
-    return _output.TABLES[form](_table(report, arguments.view, how))
+    columns = _table(report, arguments.view, how)
+    return _output.table(columns) if form == "table" else _output.data(columns, form)
 
 
-def _table(report: Report, view: str | None, how: Options) -> _output.Columns:
+def _table(report: Report, view: str, how: Options) -> _output.Columns:
     """The columns to show."""
     if view == "compare":
         return report.compare(**how).to_frame().to_dict("list")

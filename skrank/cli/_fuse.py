@@ -3,24 +3,49 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 
 from skrank import _validation as check
 from skrank import trec
 from skrank.cli import _output
-from skrank.cli._parser import Parser
+from skrank.cli._parser import FILES, Parser
 from skrank.extending import unique_metrics
+
+_NORMS = ("auto", "min_max", "zscore", "reciprocal_rank", "none")
 
 
 def add_arguments(parser: Parser, _: str) -> None:
-    """Add the arguments of the command."""
+    """
+    examples:
+      skrank fuse qrels.txt lexical.txt dense.txt -m ndcg@10 -o fused.run
+      skrank fuse --method rrf lexical.txt dense.txt > fused.run
+      skrank fuse --method weighted_sum --weights 0.3,0.7 lexical.txt dense.txt --k 1000
+
+    With --method linear, the first file has judgments, the weights are trained on the metric, and
+    each query is scored with weights that are trained on other queries. With --output, the metric
+    of each run and its weight are printed. The other methods need no judgments: all files are runs.
+    """
+    parser.set_defaults(run=_run)
+    parser.epilog = f"{inspect.cleandoc(add_arguments.__doc__ or '')}\n\n{FILES}"
+    add = parser.add_argument
     text = "[QRELS] RUN RUN ..., a run also as NAME=FILE"
-    parser.add_argument("files", metavar="FILE", nargs="+", help=text)
-    parser.add_options("fusion")
-    parser.set_defaults(
-        run=_run, method="linear", norm="auto", rrf_k=60.0, metric="ndcg@10", n_splits=5,
-        name="fused", ranks="score",
-    )  # fmt: skip
-    parser.set_epilog("fuse", "files")
+    add("files", metavar="FILE", nargs="+", help=text)
+    methods = ("rrf", "combsum", "combmnz", "weighted_sum", "linear")
+    add("--method", choices=methods, default="linear", help="(default: linear)")
+    text = "where ranks come from: the order of scores (default), or the ranks in the files"
+    add("--ranks", choices=("score", "file"), default="score", help=text)
+    text = "how scores are normalised (default: reciprocal_rank for linear, otherwise min_max)"
+    add("--norm", choices=_NORMS, default="auto", help=text)
+    add("--rrf-k", metavar="K", type=float, default=60.0, help="rrf adds 1 / (K + rank) (60)")
+    text = "W,W,... of weighted_sum or rrf, in the order of the runs"
+    add("--weights", metavar="NUMBERS", help=text)
+    text = "that linear maximises (default: ndcg@10)"
+    add("-m", "--metric", metavar="METRIC", default="ndcg@10", help=text)
+    text = "folds of queries (default: 5)"
+    add("--n-splits", "--folds", metavar="N", type=int, default=5, help=text)
+    add("--name", metavar="NAME", default="fused", help="of the run (default: fused)")
+    add("-M", "--k", metavar="N", type=int, help="write the first N documents of a query")
+    parser.add_reading()
 
 
 def _run(arguments: argparse.Namespace) -> str:
@@ -30,20 +55,29 @@ def _run(arguments: argparse.Namespace) -> str:
     paths = [_output.split_name(run)[1] for run in files]
     parser.check_files([*judgments, *paths], arguments.output)
     parser.checked("-m/--metric", unique_metrics, arguments.metric)
+    with check.words_of_the_command():
+        return _fused(arguments, judgments, files)
+
+
+def _fused(arguments: argparse.Namespace, judgments: list[str], files: list[str]) -> str:
+    """Write the fused run, and return the table of its value and weights, if there is one."""
+    reading = {"columns": arguments.columns, "duplicates": arguments.duplicates}
+    qrels = None
     with check.about("the first file has judgments with --method linear, none with --method rrf"):
-        qrels = trec.read_qrels(_output.source(judgments[0])) if trained else None
+        if judgments:
+            qrels = trec.read_qrels(_output.source(judgments[0]), **reading)
     ranks = arguments.ranks == "file"
-    runs = trec.read_runs(_output.named_sources(files, ranks=ranks), ranks=ranks)
+    runs = trec.read_runs(_output.named_sources(files), ranks=ranks, **reading)
     weights = None if arguments.weights is None else arguments.weights.split(",")
-    if trained:
+    if judgments:
         from skrank.rankers import LinearRanker
 
         if weights is not None:
-            parser.error("argument --weights: add --method weighted_sum, as linear trains them.")
+            arguments.parser.error("argument --weights: linear trains them: choose --method rrf.")
         weights = LinearRanker(arguments.metric, positive=True)
     fused = trec.fuse(
         runs,
-        "weighted_sum" if trained else arguments.method,
+        "weighted_sum" if judgments else arguments.method,
         norm=None if arguments.norm == "none" else arguments.norm,
         rrf_k=arguments.rrf_k,
         ranks=arguments.ranks,
@@ -54,9 +88,9 @@ def _run(arguments: argparse.Namespace) -> str:
     )
     written = fused.top(arguments.k)
     _output.deliver(trec.run_lines(written).rstrip(), arguments.output)
-    if arguments.output is None or qrels is None or fused.weights is None:
+    if arguments.output in (None, "-") or qrels is None or fused.weights is None:
         return ""
     report = trec.evaluate(qrels, {**runs, fused.name: written}, arguments.metric)
     means = dict(zip(report.metric_of, report.averages.T.tolist(), strict=True))
     column = [*fused.weights.values(), float("nan")]
-    return _output.TABLES["table"]({"run": report.systems, **means, "weight": column})
+    return _output.table({"run": report.systems, **means, "weight": column})

@@ -2,67 +2,54 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO
 
 BYTES = "surrogateescape"  # the error handler that writes bytes that are not UTF-8 as they were
 Columns = Mapping[str, Sequence[object]]  # columns of a table, by name, of equal length
 
-_ESCAPED = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})  # so that each row is one line
+# control characters, which could command a terminal, and those that reorder text
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
-def _is_nan(cell: object) -> bool:
-    return isinstance(cell, float) and math.isnan(cell)
+def _escaped(text: str) -> str:
+    """The text with its control characters escaped."""
+    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
 
 
-def _table(columns: Columns) -> str:
-    cells = [[name, *map(_cell, column)] for name, column in columns.items()]
+def table(columns: Columns) -> str:
+    """Rows with aligned columns, each of which is one line."""
+    cells = [[_escaped(name), *map(_cell, column)] for name, column in columns.items()]
     widths = [max(map(len, column)) for column in cells]
     rows = zip(*cells, strict=True)
     return "\n".join("  ".join(map(str.rjust, row, widths)) for row in rows)
 
 
 def _cell(cell: object) -> str:
-    if _is_nan(cell):
-        return "NaN"
-    return f"{cell:.4f}" if isinstance(cell, float) else str(cell).translate(_ESCAPED)
+    if isinstance(cell, float):
+        return "NaN" if math.isnan(cell) else f"{cell:.4f}"
+    return _escaped(str(cell))
 
 
-def _csv(columns: Columns) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    for row in zip(*columns.values(), strict=True):
-        writer.writerow("" if _is_nan(cell) else cell for cell in row)
-    return text.getvalue().rstrip("\n")
+def data(columns: Columns, form: str) -> str:
+    """Columns as CSV, as JSON, a list of rows, or as JSON Lines; NaN is empty, or null."""
+    import polars as pl
+
+    frame = pl.DataFrame(
+        {name: pl.Series(column, strict=False) for name, column in columns.items()}
+    )
+    frame = frame.fill_nan(None)
+    write = {"csv": frame.write_csv, "json": frame.write_json, "jsonl": frame.write_ndjson}[form]
+    return write().rstrip("\n")
 
 
-def _json(columns: Columns) -> str:
-    """A list of rows."""
-    return json.dumps(list(_rows(columns)), indent=1)
-
-
-def _json_lines(columns: Columns) -> str:
-    return "\n".join(map(json.dumps, _rows(columns)))
-
-
-def _rows(columns: Columns) -> Iterator[dict[str, object]]:
-    """Rows in which NaN and infinity, which JSON lacks, are None."""
-    for row in zip(*columns.values(), strict=True):
-        cells = (None if isinstance(x, float) and not math.isfinite(x) else x for x in row)
-        yield dict(zip(columns, cells, strict=True))
-
-
-TABLES = {"table": _table, "csv": _csv, "json": _json, "jsonl": _json_lines}
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 _BY_SUFFIX = {
     ".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".html": "html",
@@ -78,7 +65,7 @@ def format_of(path: str | None, given: str | None) -> str:
     ValueError
         If the format and the suffix differ, or the suffix is unknown and no format is given.
     """
-    if path is None or path.startswith("/dev/"):
+    if path in (None, "-") or path.startswith("/dev/"):
         return given or "table"
     suffix = Path(path).suffix.lower()
     said = _BY_SUFFIX.get(suffix)
@@ -91,14 +78,14 @@ def format_of(path: str | None, given: str | None) -> str:
 
 
 def deliver(text: str, path: str | None) -> None:
-    """Write the text to a file, whole or not at all, or print the text if there is no path.
+    """Write the text to a file, whole or not at all, or print it if there is no path, or it is -.
 
     Raises
     ------
     OSError
         If the text cannot be written; an existing file remains unchanged then.
     """
-    if path is None:
+    if path in (None, "-"):
         if text:
             _print(text)
         return
@@ -120,9 +107,14 @@ def check_open() -> None:
 
 
 def _print(text: str) -> None:
-    """Print to standard output; characters that its encoding lacks are escaped."""
+    """Print to standard output; characters that its encoding lacks are escaped.
+
+    On a terminal, control characters are escaped, too.
+    """
     check_open()
     out = sys.stdout
+    if out.isatty():
+        text = "\n".join(map(_escaped, text.replace("\t", " " * 8).split("\n")))
     with _discarding(out):
         try:
             out.write(f"{text}\n")
@@ -158,10 +150,10 @@ def print_error(message: str) -> None:
     """Print to standard error, unless it is closed or full."""
     if sys.stderr is not None:  # print(file=None) would write to standard output
         with suppress(OSError), _discarding(sys.stderr):
-            print(message, file=sys.stderr, flush=True)
+            print("\n".join(map(_escaped, message.split("\n"))), file=sys.stderr, flush=True)
 
 
-def source(argument: str) -> BinaryIO | str:
+def source(argument: str) -> BinaryIO | Path:
     """The path of a file, or standard input for "-".
 
     Raises
@@ -170,35 +162,38 @@ def source(argument: str) -> BinaryIO | str:
         If standard input is closed.
     """
     if argument != "-":
-        return argument
+        return Path(argument)
     if sys.stdin is None:
         raise OSError("standard input is closed: name a file in place of -.")
     return sys.stdin.buffer
 
 
-def named_sources(
-    arguments: Sequence[str], *, ranks: bool = False
-) -> list[BinaryIO | str] | dict[str, object]:
+def named_sources(arguments: Sequence[str], **reading: Any) -> list[Any] | dict[str, Any]:
     """Sources of runs; by name if one of the runs is written as NAME=FILE.
 
-    Then the other runs are read with `ranks`, as by `skrank.trec.read_runs`, for their names.
+    Runs without a name beside these are read for their names, as `skrank.trec.read_runs` says.
 
     Raises
     ------
     ValueError
         If two runs have the same name.
     """
-    pairs = [split_name(one) for one in arguments]
-    unnamed = [source(path) for name, path in pairs if not name]
-    if len(unnamed) == len(pairs):
-        return unnamed
-    from skrank.trec import read_runs
+    pairs = [split_name(argument) for argument in arguments]
+    sources: list[Any] = [source(path) for _, path in pairs]
+    names = [name for name, _ in pairs]
+    if not any(names):
+        return sources
+    if not all(names):
+        from skrank.trec import read_runs
 
-    rest = iter((read_runs(unnamed, ranks=ranks) if unnamed else {}).items())
-    named = dict[str, object]((name, source(path)) if name else next(rest) for name, path in pairs)
-    if len(named) < len(pairs):
+        loaded = read_runs(sources, **reading)
+        if len(loaded) > len(names):
+            raise ValueError("a table holds several runs: leave out the names of NAME=FILE.")
+        names = [name or tag for name, tag in zip(names, loaded, strict=True)]
+        sources = list(loaded.values())
+    if len(set(names)) < len(names):
         raise ValueError("two runs have the same name: write NAME=FILE with a name for each.")
-    return named
+    return dict(zip(names, sources, strict=True))
 
 
 def split_name(argument: str) -> tuple[str, str]:

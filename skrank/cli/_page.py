@@ -1,19 +1,21 @@
 """A page for a browser: tables that sort, significance, differences by query and curves.
 
 The page is one file with styles, program and data, and loads nothing. `page.html` has all of it but
-the body, which this file writes, and the data of the program.
+the data, which this file fills in.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from skrank import _validation as check
 from skrank._typing import Options
 from skrank.metrics.iprec import ELEVEN_LEVELS, InterpolatedPrecision
 
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
 CURVE = tuple(str(InterpolatedPrecision(recall=level)) for level in ELEVEN_LEVELS)
 
 
-def page(report: Report, shown: Sequence[str], how: Options, notes: str, made: str) -> str:
+def page(
+    report: Report, shown: Sequence[str], how: Options, notes: Sequence[str], made: str, title: str
+) -> str:
     """The page of a report.
 
     Parameters
@@ -37,8 +41,8 @@ def page(report: Report, shown: Sequence[str], how: Options, notes: str, made: s
         Columns to show; runs are sorted by the first.
     how : dict
         Options of the comparison of the runs.
-    notes, made : str
-        How queries without a relevant document count, and how the page was made.
+    notes, made, title : str
+        How queries without a relevant document count, and other facts; how the page was made.
 
     Returns
     -------
@@ -46,41 +50,44 @@ def page(report: Report, shown: Sequence[str], how: Options, notes: str, made: s
     """
     rises = {name: report.metric_of[name].greater_is_better for name in shown}
     means = report.mean[list(shown)].sort_values(shown[0], ascending=not rises[shown[0]])
-    several = len(means) > 1
-    comparison = None
-    parts = [
-        f"<p>{len(means)} run{'s' * several}, {len(report.queries)} queries. Click the head of a "
-        f"column to sort by it.</p><p>{escape(notes)}</p>",
-    ]
-    if several:
-        parts.append("<h2>Which run is better?</h2>")
+    comparison, untested = None, ""
+    if len(means) > 1:
         try:
             comparison = report.compare(shown, **how)
         except ValueError as error:
-            parts.append(f"<p>Differences are not tested: {escape(str(error))}</p>")
-        parts += [f"<p>{_verdict(means[one], comparison, rises[one])}</p>" for one in shown]
-    best = means.eq([means[one].max() if rises[one] else means[one].min() for one in shown])
-    counts = report.mean[[]].assign(**report.counts)
-    frame = means.join(counts).rename_axis("run").reset_index()
+            untested = f"<p>Differences are not tested: {escape(str(error))}</p>\n"
+    best = means.eq([means[name].max() if rises[name] else means[name].min() for name in shown])
     confidence = how.get("confidence", 0.95)
     ends = report.to_frame(confidence)[["low", "high"]].unstack().swaplevel(axis=1)
     bounds = ends.loc[means.index, list(shown)].to_numpy().reshape(*means.shape, 2)
-    parts += [
-        f"<h2>Means</h2><p>In brackets: intervals of {100 * confidence:g} %, each of which holds "
-        "by itself. Best values are bold.</p>",
-        _table(frame, best=best.to_numpy(), bounds=bounds),
-    ]
-    if comparison is not None:
-        parts.append(_comparisons(comparison))
-    if not several:
+    counts = report.mean[[]].assign(**report.counts)
+    filled = {
+        "TITLE": escape(title),
+        "COUNT": check.counted(len(means), "run"),
+        "QUERIES": str(len(report.queries)),
+        "NOTES": "".join(f"<p>{escape(note)}</p>" for note in notes),
+        "CONFIDENCE": f"{100 * confidence:g}",
+        "MEANS": _table(means.join(counts).rename_axis("run").reset_index(), best, bounds),
+        "DATA": json.dumps(_data(report, shown)).replace("<", "\\u003c"),
+        "MADE": escape(made),
+    }
+    if len(means) > 1:
+        verdicts = (_verdict(means[name], comparison, rises[name]) for name in shown)
+        filled["VERDICTS"] = untested + "\n".join(f"<p>{verdict}</p>" for verdict in verdicts)
+    else:
         by_query = report.per_query[list(shown)].droplevel("system").reset_index()
-        table = _table(by_query)
-        parts.append(f"<details><summary>Values by query</summary>{table}</details>")
-    data = json.dumps(_data(report, shown)).replace("<", "\\u003c")
-    template = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
-    before, after = template.split("@BODY@")
-    after = after.replace("@MADE@", escape(made)).replace("@DATA@", data)
-    return before + "\n".join(parts) + after.rstrip("\n")
+        filled["VALUES"] = _table(by_query)
+    if comparison is not None:
+        filled["CAPTION"] = escape(comparison.caption)
+        filled["COMPARISONS"] = _table(comparison.to_frame().drop(columns="p_uncorrected"))
+    parts = {"several": "VERDICTS", "single": "VALUES", "compared": "CAPTION"}
+    template = Path(__file__).with_name("page.html").read_text(encoding="utf-8").rstrip("\n")
+    template = re.sub(
+        r"(?s)<!-- if (\w+) -->\n(.*?)<!-- end -->\n",
+        lambda part: part[2] if parts[part[1]] in filled else "",
+        template,
+    )
+    return re.sub(r"@([A-Z]+)@", lambda place: filled[place[1]], template)
 
 
 def _verdict(means: pd.Series, comparison: Comparison | None, greater_is_better: bool) -> str:
@@ -103,35 +110,27 @@ def _verdict(means: pd.Series, comparison: Comparison | None, greater_is_better:
     return f"{text} The difference is {sure} (p = {row.p_corrected:.3g}, see below)."
 
 
-def _cell(value: object, *, best: bool, ends: np.ndarray) -> str:
-    if isinstance(value, (int, np.integer)):
-        return f"<td>{value}</td>"
-    if not isinstance(value, (float, np.floating)):
-        return f'<td class="text">{escape(str(value))}</td>'
-    number = float(value)
-    text = f"{number:.3g}" if 0 < abs(number) < 1e-3 else f"{number:.4f}"
-    if not np.isnan(ends).any():
-        text += f" <small>[{ends[0]:.3f}, {ends[1]:.3f}]</small>"
-    return f'<td{" class=best" * best} data-value="{number!r}">{text}</td>'
-
-
 def _table(
-    frame: pd.DataFrame,
-    significant: Sequence[bool] | None = None,
-    best: np.ndarray | None = None,
-    bounds: np.ndarray | None = None,
+    frame: pd.DataFrame, best: pd.DataFrame | None = None, bounds: np.ndarray | None = None
 ) -> str:
-    """A table; `best` marks values, and `bounds` are their intervals, from the second column on."""
+    """A table; rows that are `significant` are marked, as are the `best` values.
+
+    `bounds` are intervals of the values from the second column on.
+    """
+    sure = frame["significant"] if "significant" in frame else np.zeros(len(frame), bool)
+    frame = frame.drop(columns="significant", errors="ignore")
     heads = "".join(f'<th scope="col">{escape(str(name))}</th>' for name in frame.columns)
-    marked, ends = np.zeros(frame.shape, bool), np.full((*frame.shape, 2), np.nan)
-    if best is not None and bounds is not None:
-        marked[:, 1 : 1 + best.shape[1]], ends[:, 1 : 1 + best.shape[1]] = best, bounds
     rows = []
     for place, row in enumerate(frame.itertuples(index=False)):
-        sure = ' class="sure"' if significant is not None and significant[place] else ""
-        marks = zip(row, marked[place], ends[place], strict=True)
-        cells = (_cell(value, best=bool(mark), ends=both) for value, mark, both in marks)
-        rows.append(f"<tr{sure}>{''.join(cells)}</tr>")
+        cells = [_cell(value) for value in row]
+        if best is not None and bounds is not None:
+            for column, (low, high) in enumerate(bounds[place].tolist(), 1):
+                mark = " class=best" if best.iloc[place, column - 1] else ""
+                ends = "" if np.isnan(low + high) else f" <small>[{low:.3f}, {high:.3f}]</small>"
+                cell = cells[column].replace("<td", f"<td{mark}")
+                cells[column] = cell.replace("</td>", f"{ends}</td>")
+        mark = ' class="sure"' if sure[place] else ""
+        rows.append(f"<tr{mark}>{''.join(cells)}</tr>")
     body = "\n".join(rows)
     return (
         f'<div class="scroll"><table><thead><tr>{heads}</tr></thead>'
@@ -139,15 +138,15 @@ def _table(
     )
 
 
-def _comparisons(comparison: Comparison) -> str:
-    frame = comparison.to_frame()
-    significant = frame.pop("significant").tolist()
-    frame = frame.drop(columns="p_uncorrected")  # so that the table fits a screen of 1280 pixels
-    return (
-        "<h2>Differences between runs</h2><p>Rows in green are significant at "
-        f"{100 * comparison.confidence:g} % confidence. {escape(comparison.caption)}.</p>"
-        f"{_table(frame, significant)}"
-    )
+def _cell(value: Any) -> str:
+    if isinstance(value, (int, np.integer)):
+        return f"<td>{value}</td>"
+    if isinstance(value, (float, np.floating)):
+        number = float(value)
+        text = f"{number:.3g}" if 0 < abs(number) < 1e-3 else f"{number:.4f}"
+        return f'<td data-value="{number!r}">{text}</td>'
+    text = re.sub(r"([._])(?=.)", r"\1</span><wbr><span>", escape(str(value)))
+    return f'<td class="text">{f"<span>{text}</span>" if "<wbr>" in text else text}</td>'
 
 
 def _data(report: Report, shown: Sequence[str]) -> dict[str, object]:

@@ -1,16 +1,21 @@
-"""The parser of the command line, whose options stand in help.txt."""
+"""The parser of the command line, with the options that several commands have."""
 
 from __future__ import annotations
 
 import argparse
 import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from skrank.cli._output import print_error
 
+if TYPE_CHECKING:
+    from skrank._validation import Fields
+
 _T = TypeVar("_T")
+FILES = """\
+Files are TREC's lines, CSV, TSV, JSON Lines, Parquet or JSON, also compressed; - is standard input.
+Exit status: 0 done, 1 a file cannot be read or measured, 2 wrong usage."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -21,54 +26,49 @@ class Parser(argparse.ArgumentParser):
         print_error(f"{self.prog}: error: {message}\nusage: {self.prog} --help")
         raise SystemExit(2)
 
-    def add_options(self, *sections: str) -> None:
-        """Add the options of sections of help.txt: rows of names | kind | help.
+    def add_reading(self) -> None:
+        """Add the options that say how files are read and written."""
+        self.add_argument(
+            "--columns", metavar="FIELD=COLUMN,...", type=_columns,
+            help="columns of tables, such as qid=user,docid=item,label=rating,score=prediction; or "
+            "the fields of files without a header, such as qid,docid,rank",
+        )  # fmt: skip
+        self.add_argument(
+            "--duplicates", choices=("error", "first", "max"), default="error",
+            help="of a document in a query: an error (default), the first, or the best one",
+        )  # fmt: skip
+        text = "write here, whole or not at all; - is standard output (default)"
+        self.add_argument("-o", "--output", metavar="FILE", help=text)
 
-        The kind is "flag", the metavar with a type or "append", choices between commas, or the
-        parameter and the value that the option gives it. Lines with an indent go on.
-        """
-        rows = "\n".join(_text(section) for section in sections).replace("\n  ", " ")
-        for row in rows.split("\n"):
-            names, kind, text = (part.strip() for part in row.split(" | "))
-            given: dict[str, Any] = {}
-            dest, is_const, value = kind.partition("=")
-            metavar, _, how = kind.partition(" ")
-            if is_const:
-                given = {"action": "store_const", "dest": dest, "const": value or False}
-            elif kind == "flag":
-                given = {"action": "store_true"}
-            elif "," in kind:
-                given = {"choices": kind.split(",")}
-            elif how == "append":
-                given = {"metavar": metavar, "action": "append"}
-            else:
-                given = {"metavar": metavar, "type": {"int": int, "float": float}.get(how, str)}
-            self.add_argument(*names.split(), help=text, **given)
-
-    def set_epilog(self, *sections: str) -> None:
-        """Let the help end with sections of help.txt."""
-        self.epilog = "\n\n".join(map(_text, sections))
-
-    def checked(self, option: str, check: Callable[..., _T], *arguments: object) -> _T:
+    def checked(self, option: str, function: Callable[..., _T], *arguments: object) -> _T:
         """The result of a check; exits with status 2 if it raises ValueError."""
         try:
-            return check(*arguments)
+            return function(*arguments)
         except ValueError as error:
             self.error(f"argument {option}: {error}")
 
     def check_files(self, inputs: Sequence[str], output: str | None) -> None:
         """Exit with status 2 if an input is given twice, or is the output."""
-        for place, path in enumerate(inputs):
-            if path in inputs[:place]:
-                what = "standard input" if path == "-" else path
-                self.error(f"{what} is given twice: name each file once.")
-        if output is not None and os.path.isfile(output):
-            for path in filter(os.path.exists, inputs):
-                if os.path.samefile(path, output):
-                    self.error(f"argument -o/--output: {output} is an input: name another file.")
+        twice = [path for place, path in enumerate(inputs) if path in inputs[:place]]
+        if twice:
+            what = "standard input" if twice[0] == "-" else twice[0]
+            self.error(f"{what} is given twice: name each file once.")
+        files = filter(os.path.exists, inputs if output and os.path.isfile(output) else ())
+        if any(os.path.samefile(path, str(output)) for path in files):
+            self.error(f"argument -o/--output: {output} is an input: name another file.")
 
 
-def _text(section: str) -> str:
-    """A section of the file of help."""
-    whole = Path(__file__).with_name("help.txt").read_text(encoding="utf-8")
-    return whole.partition(f"\n[{section}]\n")[2].partition("\n\n[")[0].strip("\n")
+def _columns(text: str) -> Fields:
+    """Names of columns by field, or a list of fields."""
+    from skrank import _validation as check  # imports NumPy
+
+    parts = [part.partition("=") for part in text.split(",")]
+    if any(sign for _, sign, _ in parts):
+        columns: Fields = {field: name for field, _, name in parts}
+    else:
+        columns = [field for field, _, _ in parts]
+    try:
+        check.check_columns(columns)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return columns

@@ -333,7 +333,8 @@ def value_notes(metrics: Mapping[str, Metric], max_grade: int | None) -> list[st
     """A line about DCG with the gain "exp2", and one about metrics with a scale of grades."""
     exp2 = [name for name, one in metrics.items() if isinstance(one, DCG) and one.gain == "exp2"]
     scaled = [name for name, one in metrics.items() if one.needs_scale and max_grade is not None]
-    scale = f"grades 0 to {max_grade} (the highest label; max_grade= fixes it)"
+    option = check.argument("max_grade")
+    scale = f"grades 0 to {max_grade} (the highest label; {option} fixes it)"
     notes = {"gain 2^grade - 1": exp2, scale: scaled}
     return [f"{', '.join(names)}: {note}" for note, names in notes.items() if names]
 

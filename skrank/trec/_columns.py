@@ -1,319 +1,242 @@
-"""Judgments and runs in memory: the columns of any object that holds rows, and a checked table.
-
-`columns_of` finds the columns of an object, and `table_of` makes a table of polars of them:
-columns "qid" and "docid" of texts, "number" of labels or scores, and "run" and "rank" if given.
-"""
+"""Columns of tables and dicts, and a checked table of polars."""
 
 from __future__ import annotations
 
-import os
-import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
 from numbers import Integral
 from operator import xor
-from typing import IO, Any, NamedTuple, TypeAlias, TypeGuard
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from skrank import _validation as check
 from skrank.trec import _polars as pl
 
-Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
-Where: TypeAlias = Callable[[int], str]  # says where a row is, for messages
-
-# Names of columns in any case of letters, the most specific first: "docno" is the id of a document
-# where "docid" is a number of PyTerrier, and "document" may be its text.
-QUERY = ("query_id", "query-id", "topic_id", "topic-id", "q_id", "qid", "topic", "query")
-DOCUMENT = ("docno", "document_id", "document-id", "corpus_id", "corpus-id", "doc_id", "docid",
-            "did", "pid", "document")  # fmt: skip
-NUMBER = {
-    "qrels": ("label", "relevance", "rel", "grade", "score"),
-    "run": ("score", "sim", "similarity", "rank"),
-}
-RUN = ("run", "run_id", "system", "tag")
-WANTED = {kind: (*QUERY, *DOCUMENT, *NUMBER[kind], *RUN, "rank") for kind in NUMBER}
-# places of query, document and number in a row without names, by the length of the row
-PLACES: dict[str, dict[int, tuple[int, int, int]]] = {
-    "qrels": {3: (0, 1, 2), 4: (0, 2, 3)},
-    "run": {3: (0, 1, 2), 6: (0, 2, 4)},
-}
-RANK = 3  # place of the rank in a row of six
-SHAPES = (
-    "expected a file, a table or records with named fields, or a dict from queries to documents"
-)
+Where: TypeAlias = Callable[[int], str]  # names a row, for messages
 
 
 class Columns(NamedTuple):
-    """Query, document and number of each row; the run and the rank, if the rows have them.
+    """Query, document and number of each row, and perhaps the run and the rank.
 
-    `ranked` is True if the numbers are ranks, and None if only the numbers can show it.
+    `field` says what the numbers are: "label", "score", "rank" or "distance".
     """
 
     qid: Any
     docid: Any
     number: Any
+    field: str
     run: Any = None
     rank: Any = None
-    ranked: bool | None = False
 
 
-def is_file(source: object) -> TypeGuard[Source]:
-    """Whether this is a path or a file object."""
-    return isinstance(source, (str, os.PathLike)) or hasattr(source, "read")
+@dataclass
+class Reading:
+    """How sources are read.
 
-
-def rows_of_memory(kind: str) -> Where:
-    """Names of rows of objects in memory."""
-    return lambda row: f"row {row} of the {kind}"
-
-
-# find the columns ---------------------------------------------------------------------------------
-
-
-def columns_of(thing: Any, kind: str) -> Columns | None:
-    """The columns of an object in memory; None if it does not hold rows, such as a list of runs.
-
-    `thing` is as in `skrank.trec.evaluate`, and `kind` is "qrels" or "run". Raises ValueError if a
-    column or a field is missing.
+    Attributes
+    ----------
+    columns, duplicates
+        As in `skrank.trec.evaluate`.
+    ranks : bool
+        Whether ranks may contradict scores.
+    used : bool
+        Whether `columns` applied to a source.
     """
-    pandas = sys.modules.get("pandas")
-    if pandas is not None and isinstance(thing, pandas.Series):
-        if thing.index.nlevels != 2:
-            raise ValueError(f"the {kind} is a Series without the index levels (qid, docid).")
-        levels = thing.index.names if _has_ids(thing.index.names) else ["qid", "docid"]
-        number = "rank" if thing.name == "rank" else NUMBER[kind][0]
-        thing = thing.rename_axis(levels).rename(number).to_frame()
-    if pandas is not None and isinstance(thing, pandas.DataFrame):
-        thing = thing.reset_index() if _has_ids(thing.index.names) else thing
-        return of_names(thing.columns, [column for _, column in thing.items()], kind)
-    if isinstance(thing, pl.LazyFrame):
-        names = thing.collect_schema().names()
-        of_names(names, names, kind)  # the error for a missing column lists all names
-        thing = thing.select(name for name in names if name.lower() in WANTED[kind]).collect()
-    if hasattr(thing, "__arrow_c_stream__") or hasattr(thing, "__arrow_c_array__"):
-        frame = pl.DataFrame(thing)
-        return of_names(frame.columns, frame.get_columns(), kind)
-    if hasattr(thing, "qrels_iter") and kind == "qrels":  # a data set of ir_datasets
-        thing = thing.qrels_iter()
-    elif type(thing).__module__.split(".")[0] == "ranx" and hasattr(thing, "to_dict"):
-        thing = thing.to_dict()
-    if isinstance(thing, Mapping):
-        named = is_record(thing, kind) and all(map(_is_list, thing.values()))
-        return of_names(thing, list(thing.values()), kind) if named else _of_queries(thing, kind)
-    if isinstance(thing, Iterable) and not is_file(thing):
-        records = list(thing)
-        if records and is_record(records[0], kind):
-            return of_records(records, kind, rows_of_memory(kind))
-    return None
+
+    columns: Any = None
+    duplicates: str = "error"
+    ranks: bool = False
+    used: bool = False
+
+    def __post_init__(self) -> None:
+        check.check_choice("duplicates", self.duplicates, ("error", "first", "max"))
+        self.columns = check.check_columns(self.columns)
+
+    def by_name(self, kind: str) -> dict[str, str]:
+        """Names of columns by field, for fields of the kind."""
+        given = self.columns if isinstance(self.columns, dict) else {}
+        found = {field: given[field] for field in check.FIELDS[kind] if field in given}
+        self.used |= bool(found)
+        return found
+
+    def in_order(self, kind: str) -> list[str] | None:
+        """The fields of a file without a header, if it is of this kind."""
+        if not isinstance(self.columns, list) or not set(check.NUMBERS[kind]) & {*self.columns}:
+            return None
+        self.used = True
+        return self.columns
+
+    def check_used(self) -> None:
+        """Raise ValueError if `columns` applied to no source."""
+        if self.columns and not self.used:
+            raise ValueError(
+                f"{check.shown_columns(self.columns)} applies to no source: names are those of "
+                "columns of tables, and a list of fields is that of a file without a header."
+            )
 
 
-def _has_ids(levels: Iterable[object]) -> bool:
-    return any(str(name).lower() in (*QUERY, *DOCUMENT) for name in levels)
+def columns_of(names: Iterable[Any], table: Any, kind: str, reading: Reading, what: str) -> Columns:
+    """The columns of a table, from which they are taken by name; messages call it `what`."""
+    by_text = {str(name): name for name in names}
+    chosen = check.chosen_columns(list(map(str, names)), kind, reading.by_name(kind), what)
+    if isinstance(table, pl.LazyFrame):
+        table = table.select({*chosen.values()}).collect()
+    return in_fields({field: table[by_text[name]] for field, name in chosen.items()})
 
 
-def of_names(names: Iterable[object], columns: Sequence[Any], kind: str) -> Columns:
-    """The columns of a table with names."""
-    given = list(map(str, names))
-    by_name = dict(zip(map(str.lower, given), columns, strict=True))
-    for name, count in Counter(map(str.lower, given)).items():
-        if count > 1 and name in WANTED[kind]:
-            raise ValueError(f"{count} columns are called {name!r}: rename all but one.")
-
-    def chosen(wanted: Sequence[str]) -> str:
-        for name in wanted:
-            if name in by_name:
-                return name
-        raise ValueError(
-            f"the {kind} has no column {wanted[0]!r}: rename one of {', '.join(given)} to it. "
-            "Qrels come first, then runs."
-        )
-
-    number = chosen(NUMBER[kind])
-    columns = Columns(by_name[chosen(QUERY)], by_name[chosen(DOCUMENT)], by_name[number])
-    if kind == "qrels":
-        return columns
-    run = next((by_name[name] for name in RUN if name in by_name), None)
-    return columns._replace(run=run, rank=by_name.get("rank"), ranked=number == "rank")
+def in_fields(by_field: Mapping[str, Any]) -> Columns:
+    """Columns by field; a distance or a score comes before a rank."""
+    numbers = ("label", "distance", "score", "rank")
+    field = next(field for field in numbers if field in by_field)
+    more = (by_field.get("run"), by_field.get("rank"))
+    return Columns(by_field["qid"], by_field["docid"], by_field[field], field, *more)
 
 
-def _is_list(value: object) -> bool:
-    return hasattr(value, "__len__") and not isinstance(value, (str, bytes, Mapping))
+def of_queries(content: Mapping[Any, Any], kind: str, what: str) -> tuple[Columns, Where]:
+    """The columns of a dict from queries to numbers by document, or to lists of documents.
 
-
-def _of_queries(thing: Mapping[Any, Any], kind: str) -> Columns | None:
-    """The columns of a mapping from queries to numbers by document, or to lists of documents."""
-    parts = list(thing.values())
-    by_document = all(isinstance(part, Mapping) for part in parts)
-    lists = (list, tuple, set, frozenset, np.ndarray)
-    if not parts or not (by_document or all(isinstance(part, lists) for part in parts)):
-        return None
-    query, ids = [one for one, part in thing.items() for _ in part], list(chain(*parts))
+    Raises
+    ------
+    ValueError
+        If the value of a query is something else, with the query.
+    """
+    by_document = isinstance(next(iter(content.values()), {}), Mapping)
+    lists = (list, tuple, np.ndarray, *([set, frozenset] if kind == "qrels" else []))
+    kinds = Mapping if by_document else lists
+    wrong = next((query for query, part in content.items() if not isinstance(part, kinds)), None)
+    if wrong is not None or check.names_columns(content):
+        raise check.not_by_query(content, wrong, what)
+    queries = [query for query, part in content.items() for _ in part]
+    documents = list(chain(*content.values()))
+    field, numbers = check.NUMBERS[kind][0], [1] * len(documents)
     if by_document:
-        numbers = list(chain(*(part.values() for part in parts)))
-        if any(isinstance(one, Mapping) or _is_list(one) for one in numbers[:100]):
-            return None  # a mapping from names to runs
-        return Columns(query, ids, numbers)
-    if not ids or not all(isinstance(one, (str, Integral)) for one in ids):
-        return None
-    if kind == "qrels":
-        return Columns(query, ids, [1] * len(ids))
-    if any(isinstance(part, (set, frozenset)) for part in parts):
-        raise ValueError("the documents of a run are in a set, which has no order: pass lists.")
-    ranks = [rank for part in parts for rank in range(1, len(part) + 1)]
-    return Columns(query, ids, ranks, rank=ranks, ranked=True)
-
-
-def is_record(row: Any, kind: str) -> bool:
-    """Whether this is one row: a tuple or list, a mapping, or an object with named fields."""
-    if isinstance(row, Mapping):
-        names = {str(name).lower() for name in row}
-        return not names.isdisjoint(QUERY) and not names.isdisjoint(DOCUMENT)
-    if hasattr(row, "query_id") and hasattr(row, "doc_id"):
-        return not hasattr(row, "columns")  # a frame has its columns as attributes
-    sized = isinstance(row, (tuple, list)) and len(row) in PLACES[kind]
-    return sized and not any(_is_list(one) for one in row)
-
-
-def of_records(rows: list[Any], kind: str, where: Where) -> Columns:
-    """The columns of records like the first: mappings, objects with named fields, or tuples."""
-    first = rows[0]
-    if hasattr(first, "query_id"):
-        names = [name for name in WANTED[kind] if hasattr(first, name)]
-        return of_names(names, [[getattr(row, name) for row in rows] for name in names], kind)
-    named = isinstance(first, Mapping)
-    ours = WANTED[kind] if is_record(first, kind) else None  # None: all fields, for the error
-    names = [one for one in first if not ours or str(one).lower() in ours] if named else []
-    for place, row in enumerate(rows):
-        alike = isinstance(row, Mapping) and row.keys() >= set(names)
-        if not named:
-            alike = isinstance(row, (tuple, list)) and len(row) == len(first)
-        if not alike:
-            fields = ", ".join(map(str, names)) or f"{len(first)} fields"
-            raise ValueError(f"{where(place)}: the record {row!r} does not have {fields}.")
-    if named:
-        return of_names(names, [[row[name] for row in rows] for name in names], kind)
-    return of_fields(list(zip(*rows, strict=True)), kind)
-
-
-def of_fields(fields: Sequence[Any], kind: str) -> Columns:
-    """Columns without names, as in lines of TREC; three columns of a run may end with a rank."""
-    query, document, number = PLACES[kind][len(fields)]
-    columns = Columns(fields[query], fields[document], fields[number])
-    if kind == "run" and len(fields) == 3:
-        return columns._replace(ranked=None)
-    return columns._replace(rank=fields[RANK]) if kind == "run" else columns
+        numbers = list(chain(*(part.values() for part in content.values())))
+    elif kind == "run":
+        field = "rank"
+        numbers = [rank for part in content.values() for rank in range(1, len(part) + 1)]
+    columns = Columns(queries, documents, numbers, field, rank=numbers if field == "rank" else None)
+    return columns, lambda row: f"query {check.brief(queries[row])} of {what}"
 
 
 # make a table -------------------------------------------------------------------------------------
 
 
-def table_of(columns: Columns, kind: str, where: Where) -> pl.DataFrame:
-    """The table of columns, checked; ranks become scores of the opposite sign.
+def table_of(columns: Columns, where: Where, what: str, duplicates: str) -> pl.DataFrame:
+    """Columns "qid" and "docid" of texts, "number" of labels or scores, perhaps "run" and "rank".
+
+    Ranks and distances become scores of the opposite sign. `what` is the name of the whole.
 
     Raises
     ------
     ValueError
         With the row, if an id is missing or neither a text nor a whole number, a number is not a
-        label or a score, or a query has a document twice; if there is no row, or columns differ in
-        length.
+        label or a score, or a query has a document twice; if there is no row.
     """
     parts = {
         "qid": _ids(columns.qid, "query", where),
         "docid": _ids(columns.docid, "document", where),
-        "number": _numbers(columns.number, NUMBER[kind][0], where),
+        "number": _numbers(columns.number, columns.field, where, what),
     }
     if columns.run is not None:
         parts["run"] = _ids(columns.run, "run", where)
-    if columns.rank is not None:
-        parts["rank"] = _numbers(columns.rank, "rank", where)
-    if len({len(part) for part in parts.values()}) > 1:
-        raise ValueError(f"the columns of the {kind} differ in length.")
+    if columns.rank is not None:  # perhaps not a number, as trec_eval ignores the rank
+        rank = pl.Series(columns.rank, strict=False)
+        parts["rank"] = rank.cast(pl.Float64, strict=False).fill_null(np.nan)
     table = pl.DataFrame(parts)
     if not len(table):
-        raise ValueError(f"the {kind} hold{'s' * (kind == 'run')} no document.")
-    _check_numbers(table, kind, where)
+        raise ValueError(f"{what} holds no document.")
+    _check_numbers(table, columns.field, where)
+    if columns.field in ("rank", "distance"):
+        table = table.with_columns(-pl.col("number"))
+    return _without_duplicates(table, where, duplicates)
+
+
+def _without_duplicates(table: pl.DataFrame, where: Where, duplicates: str) -> pl.DataFrame:
+    """The table with one row of each document of a query."""
     ids = [name for name in ("run", "qid", "docid") if name in table.columns]
     keys = reduce(xor, (table[name].hash(seed) for seed, name in enumerate(ids)))
-    if keys.n_unique() < len(table):  # or two pairs have one key
-        pair = pl.struct(ids)
-        for row in table.select((~pair.is_first_distinct()).arg_true()).to_series():
-            raise ValueError(
-                f"{where(row)}: document {table[row, 'docid']!r} occurs twice in query "
-                f"{table[row, 'qid']!r}: keep one of them."
-            )
-    ranked = columns.ranked
-    if ranked is None:
-        place = pl.int_range(1, pl.len() + 1).over("qid")
-        counted = table.select((pl.col("number") == place).all()).item()
-        ranked = counted and table["qid"].n_unique() < len(table)
-        table = table.with_columns(rank="number") if ranked else table
-    return table.with_columns(-pl.col("number")) if ranked else table
+    if keys.n_unique() == len(table):  # else there is a duplicate, or two pairs have one key
+        return table
+    if duplicates != "error":
+        ordered = table.with_row_index("row")
+        if duplicates == "max":
+            number = pl.col("number").fill_nan(-np.inf)
+            ordered = ordered.sort(number, descending=True, maintain_order=True)
+        return ordered.unique(ids, keep="first", maintain_order=True).sort("row").drop("row")
+    for row in table.select((~pl.struct(ids).is_first_distinct()).arg_true()).to_series():
+        raise check.duplicate(table[row, "docid"], table[row, "qid"], where(row))
+    return table
 
 
-def _check_numbers(table: pl.DataFrame, kind: str, where: Where) -> None:
+def _check_numbers(table: pl.DataFrame, field: str, where: Where) -> None:
     """Raise ValueError for the first number that is not a label, or a score that is not finite."""
-    numbers, labels = table["number"].to_numpy(), kind == "qrels"
-    wrong = check.are_no_labels(np.maximum(numbers, 0.0)) if labels else ~np.isfinite(numbers)
+    numbers = table["number"].to_numpy()
+    labels = check.are_no_labels(np.maximum(numbers, 0.0)) if field == "label" else None
+    wrong = ~np.isfinite(numbers) if labels is None else labels
     if wrong.any():
         row = int(np.argmax(wrong))
-        allowed = f"0 or from {check.LEAST_LABEL:g} to {check.MOST_LABEL:g}" if labels else "finite"
-        raise ValueError(
-            f"{where(row)}: {NUMBER[kind][0]} of document {table[row, 'docid']!r} of query "
-            f"{table[row, 'qid']!r} is {numbers[row]:g}: it must be {allowed}."
-        )
+        pair = table[row, "docid"], table[row, "qid"]
+        raise check.bad_number(field, numbers[row], *pair, where(row))
 
 
-def _listed(values: Any) -> list[Any]:
+def _values(values: Any) -> list[Any]:
     if isinstance(values, pl.Series):
         return values.to_list()
     return values if isinstance(values, list) else np.asarray(values, object).tolist()
 
 
-def as_text(one: object) -> str | None:
+def as_text(value: object) -> str | None:
     """An id as text; None unless it is a text, bytes of UTF-8 or a whole number."""
-    if isinstance(one, str):
-        return one if one.isascii() or one.encode(errors="ignore").decode() == one else None
-    if isinstance(one, bytes):
-        return one.decode()
-    return str(one) if isinstance(one, Integral) and not isinstance(one, bool) else None
+    if isinstance(value, str):
+        valid = value.isascii() or value.encode(errors="ignore").decode() == value
+        return value if valid else None
+    if isinstance(value, bytes):
+        return value.decode()
+    return str(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
 
 
 def _ids(values: Any, what: str, where: Where) -> pl.Series:
     """Ids as texts; raises ValueError unless they are texts or whole numbers."""
-    if isinstance(values, pl.Series) and (
-        values.dtype.is_integer() or values.dtype in (pl.String, pl.Categorical, pl.Enum)
-    ):
+    types = (pl.String, pl.Categorical, pl.Enum)
+    if isinstance(values, pl.Series) and (values.dtype.is_integer() or values.dtype in types):
         column = values.cast(pl.String)
     else:
-        column = pl.Series(map(as_text, _listed(values)), dtype=pl.String)
+        column = pl.Series(map(as_text, _values(values)), dtype=pl.String)
     if column.null_count():
         row = column.is_null().arg_true()[0]
         raise ValueError(
-            f"{where(row)}: the id of the {what} is {_listed(values)[row]!r}: ids are texts or "
-            "whole numbers."
+            f"{where(row)}: the id of the {what} is {check.brief(_values(values)[row])}: ids are "
+            "texts or whole numbers."
         )
     return column
 
 
-def _numbers(values: Any, name: str, where: Where) -> pl.Series:
+def _numbers(values: Any, field: str, where: Where, what: str) -> pl.Series:
     """Labels, scores or ranks in double precision; a text must be a decimal, or a label as L2."""
     if not isinstance(values, pl.Series):
         numeric = getattr(getattr(values, "dtype", None), "kind", "O") in "fiub"
-        listed = [] if numeric else _listed(values)
-        if not any(issubclass(one, (str, bytes)) for one in set(map(type, listed))):
-            return pl.Series(check.as_vector(name, values) if len(values) else np.zeros(0))
-        values = pl.Series([None if one is None else str(one) for one in listed], dtype=pl.String)
-    numbers, texts = values.cast(pl.Float64, strict=False), values.dtype == pl.String
-    if texts and numbers.null_count() > values.null_count():
-        spelled = values.str.strip_chars(" \t")
-        spelled = spelled.str.replace(r"^L(\d+)$", "$1") if name == "label" else spelled
-        numbers = spelled.cast(pl.Float64, strict=False)
+        listed = [] if numeric else _values(values)
+        types = set(map(type, listed))
+        for kind in types - {str, bytes}:
+            if hasattr(kind, "__len__"):
+                row = next(row for row, value in enumerate(listed) if isinstance(value, kind))
+                raise check.not_a_number(field, listed[row], where(row))
+        if not {str, bytes} & types:
+            with check.about(what):
+                return pl.Series(check.as_vector(field, values) if len(values) else np.zeros(0))
+        texts = [None if value is None else str(value) for value in listed]
+        values = pl.Series(texts, dtype=pl.String)
+    numbers, spelled = values.cast(pl.Float64, strict=False), values.dtype == pl.String
+    if spelled and numbers.null_count() > values.null_count():
+        stripped = values.str.strip_chars(" \t")
+        stripped = stripped.str.replace(r"^L(\d+)$", "$1") if field == "label" else stripped
+        numbers = stripped.cast(pl.Float64, strict=False)
     lost = numbers.null_count() > values.null_count()
-    if lost or (texts and numbers.is_nan().any()):
+    if lost or (spelled and numbers.is_nan().any()):
         wrong = values.is_not_null() & (numbers.is_null() | numbers.is_nan())
         row = wrong.arg_true()[0]
-        raise ValueError(f"{where(row)}: {name} {values[row]!r} is not a number.")
+        raise check.not_a_number(field, values[row], where(row))
     return numbers.fill_null(np.nan) if numbers.null_count() else numbers

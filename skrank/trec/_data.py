@@ -12,11 +12,13 @@ from skrank import _renamed
 from skrank import _validation as check
 from skrank.extending import Queries
 from skrank.trec import _polars as pl
-from skrank.trec._columns import Columns, Source, as_text, rows_of_memory, table_of
-from skrank.trec._files import Entries, rows_of
+from skrank.trec._columns import Columns, Reading, as_text, table_of
+from skrank.trec._sources import Entries, entries_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+UNNAMED = "run"  # the name of a run that has none
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,7 +61,7 @@ class Qrels:
         Qrels: 2 queries, 3 documents, 2 judged
         """
         check.check_same_index(qid=qid, docid=docid, label=label)
-        return cls._of_rows(_rows_of_arrays(qid, docid, label, "qrels"))
+        return cls._of_rows(_rows_of_arrays(qid, docid, label, "label"))
 
     @classmethod
     def _of_rows(cls, rows: Entries) -> Qrels:
@@ -132,7 +134,7 @@ class Run:
 
     @classmethod
     def from_arrays(
-        cls, qid: ArrayLike, docid: ArrayLike, score: ArrayLike, *, name: str = "run"
+        cls, qid: ArrayLike, docid: ArrayLike, score: ArrayLike, *, name: str = UNNAMED
     ) -> Run:
         """Make a run of columns in memory.
 
@@ -156,16 +158,71 @@ class Run:
         """
         check.check_same_index(qid=qid, docid=docid, score=score)
         name = check.check_text("name", name, "the name of the run")
-        return cls._of_rows(_rows_of_arrays(qid, docid, score, "run"), name)
+        return cls._of_rows(_rows_of_arrays(qid, docid, score, "score"), name)
 
     @classmethod
-    def _of_rows(cls, rows: Entries, name: str | None = None) -> Run:
-        """The run of checked rows; its default name is the tag, or the file if it has none."""
+    def from_top_k(
+        cls, qids: ArrayLike, indices: ArrayLike, scores: ArrayLike | None = None, *,
+        docids: ArrayLike | None = None, name: str = UNNAMED, duplicates: str = "error",
+    ) -> Run:  # fmt: skip
+        """Make a run of the matrices that a vector index or a recommender returns.
+
+        Parameters
+        ----------
+        qids : array-like of shape (n_queries,)
+            Query, or user, of each row. Converted to strings.
+        indices : array-like of shape (n_queries, k)
+            Documents of each query, best first, as faiss, hnswlib and scikit-learn return them:
+            places in `docids`, or ids. A negative number, with which faiss fills short lists, is
+            not a document.
+        scores : array-like of shape (n_queries, k), optional
+            Higher is better: pass the negative distances. Default: the order of the documents.
+        docids : array-like of ids, optional
+            Id of each document of the index. The same id for several of them, such as the page of
+            passages, needs `duplicates`.
+        name : str
+        duplicates : {"error", "first", "max"}
+            As in `evaluate`.
+
+        Returns
+        -------
+        Run
+
+        Raises
+        ------
+        ValueError
+            If shapes differ, an index is beyond `docids`, a score is not finite, or scores rise
+            from left to right in all rows, as distances do.
+
+        Examples
+        --------
+        >>> from skrank import trec
+        >>> run = trec.Run.from_top_k(["u1", "u2"], [[2, 0], [1, -1]], docids=["a", "b", "c"])
+        >>> run.to_dict()
+        {'u1': {'c': -1.0, 'a': -2.0}, 'u2': {'b': -1.0}}
+        """
+        columns = check.check_top_k(qids, indices, scores, docids)
+        name = check.check_text("name", name, "the name of the run")
+        return cls._of_rows(_rows_of_arrays(*columns, "score", duplicates), name)
+
+    @classmethod
+    def _of_rows(cls, rows: Entries, name: str | None = None, *, ranks: bool = False) -> Run:
+        """The run of checked rows; its default name is the tag, or the file if it has none.
+
+        Raises ValueError if ranks contradict scores, unless `ranks`.
+        """
         queries, table = by_query(rows.table)
-        ranks = table["rank"].to_numpy() if "rank" in table.columns else None
-        name = next(one for one in (name, rows.tag, rows.name, "run") if one is not None)
+        given = table["rank"].to_numpy() if "rank" in table.columns else None
+        name = next(one for one in (name, rows.tag, rows.file, UNNAMED) if one is not None)
         scores = table["number"].to_numpy()
-        return cls(name, queries, table["docid"], scores, ranks, rows.name)._ordered(scores)
+        run = cls(name, queries, table["docid"], scores, given, rows.file)._ordered(scores)
+        if run.ranks is not None and not ranks:
+            inside = np.diff(run.queries.row_query) == 0
+            steps = np.diff(run.ranks)[inside & (np.diff(run.scores) < 0)]
+            opposed = np.count_nonzero(steps < 0)
+            if opposed and 2 * opposed >= inside.sum() and not (steps > 0).any():
+                raise check.contradiction(rows.file or f"run {name!r}")
+        return run
 
     def _in_single_precision(self) -> Run:
         """The run in the order of scores as float32."""
@@ -208,7 +265,7 @@ class Run:
         return self._selected(self.rank_in_query <= k)
 
     def _without_self(self) -> Run:
-        """The run without the documents whose id is that of their query."""
+        """The run without documents whose id is that of their query."""
         return self._selected(self.documents.to_numpy() != self.queries.ids[self.queries.row_query])
 
     @property
@@ -251,13 +308,20 @@ class Run:
         return f"Run {self.name!r}: {len(self.queries)} queries, {len(self.scores)} documents"
 
 
-def _rows_of_arrays(qid: ArrayLike, docid: ArrayLike, numbers: ArrayLike, kind: str) -> Entries:
-    n_rows = len(check.as_column("label" if kind == "qrels" else "score", numbers))
+def _rows_of_arrays(
+    qid: ArrayLike, docid: ArrayLike, numbers: ArrayLike, field: str, duplicates: str = "error"
+) -> Entries:
+    """The rows of columns in memory; ids are converted to strings."""
+    kind = "qrels" if field == "label" else "run"
+    n_rows = len(check.as_column(field, numbers))
     queries, documents = (
         [as_text(one) or str(one) for one in check.as_ids(name, ids, n_rows, what)]
         for name, ids, what in (("qid", qid, "query"), ("docid", docid, "document"))
     )
-    return Entries(table_of(Columns(queries, documents, numbers), kind, rows_of_memory(kind)))
+    columns = Columns(queries, documents, numbers, field)
+    what = f"the {kind}"
+    check.check_choice("duplicates", duplicates, ("error", "first", "max"))
+    return Entries(table_of(columns, lambda row: f"row {row} of {what}", what, duplicates))
 
 
 def by_query(table: pl.DataFrame) -> tuple[Queries, pl.DataFrame]:
@@ -293,18 +357,18 @@ def _frame(given: Qrels | Run, **column: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame({"qid": qid, "docid": pd.Index(given.documents.to_list())} | column)
 
 
-def read_qrels(source: object) -> Qrels:
-    """Read judgments: lines of query, iteration, document and label, or another format.
+def read_qrels(source: object, *, columns: Any = None, duplicates: str = "error") -> Qrels:
+    """Read judgments: lines of TREC, a table, or a dict.
 
     Parameters
     ----------
-    source : path, file object, or judgments in memory
-        As in `evaluate`. A file has lines of TREC, with or without the iteration, and with labels
-        such as L2 of NTCIR; JSON of queries, documents and labels; JSON Lines, CSV, TSV or Parquet
-        with named columns. Plain, or compressed with gzip, bzip2, xz or Zstandard. The content
-        decides, not the name. Text is UTF-8. Blank lines and comments are ignored. A comment begins
-        with # and cannot be a row: it has too few or too many columns, or its label is not a
-        number.
+    source : path, file object, frame or dict
+        As in `evaluate`. Files are UTF-8, plain or compressed with gzip, bzip2, xz or Zstandard:
+        lines of query, iteration, document and label, where blank lines and comments are ignored;
+        CSV, TSV, JSON Lines or Parquet; or JSON of a dict. A comment begins with # and is not a
+        line of judgments.
+    columns, duplicates
+        As in `evaluate`.
 
     Returns
     -------
@@ -315,9 +379,9 @@ def read_qrels(source: object) -> Qrels:
     Raises
     ------
     ValueError
-        With the file and the number of the line, if the line does not have three or four columns, a
-        label is not a number, a document occurs twice in a query, or the text is not UTF-8; if the
-        file is empty or damaged.
+        With the file and the number of the line, if the line does not have four fields, a label is
+        not a number, a document occurs twice in a query, or the text is not UTF-8; if the file is
+        empty or damaged; with the columns of a table, if it is not said which to read.
 
     Examples
     --------
@@ -326,61 +390,71 @@ def read_qrels(source: object) -> Qrels:
     >>> trec.read_qrels(io.StringIO("301 0 FBIS3-1 1\\n301 0 FT934-9 0\\n"))
     Qrels: 1 queries, 2 documents, 2 judged
     """
+    return as_qrels(source, Reading(columns, duplicates))
+
+
+def as_qrels(source: object, reading: Reading) -> Qrels:
+    """Judgments in memory or in a file."""
     if isinstance(source, Run):
         raise ValueError(f"qrels is the run {source.name!r}: judgments come first, then runs.")
-    return source if isinstance(source, Qrels) else Qrels._of_rows(rows_of(source, "qrels"))
+    if isinstance(source, Qrels):
+        return source
+    (entries,) = entries_of(source, "qrels", reading)
+    return Qrels._of_rows(entries)
 
 
-def read_run(source: Source, *, name: str | None = None) -> Run:
-    """Read a run: lines of query, Q0, document, rank, score and tag, or another format.
+def read_run(
+    source: object, *, name: str | None = None, columns: Any = None, duplicates: str = "error"
+) -> Run:
+    """Read a run: lines of TREC, a table, or a dict.
 
     Parameters
     ----------
-    source : path or file object
-        Lines of TREC; lines of query, document and score, or of query, document and rank; JSON of
-        queries, documents and scores; JSON Lines, CSV, TSV or Parquet with named columns. Plain, or
-        compressed with gzip, bzip2, xz or Zstandard. The content decides, not the name. Text is
-        UTF-8. Blank lines, columns after the tag, comments and the description of runs of NTCIR are
-        ignored. A comment begins with # and cannot be a row: it has too few columns, or its score
-        is not a number.
+    source : path, file object, frame or dict
+        As in `evaluate`. Files are UTF-8, plain or compressed with gzip, bzip2, xz or Zstandard:
+        lines of query, Q0, document, rank, score and tag, where blank lines, columns after the tag,
+        comments and the description of runs of NTCIR are ignored; CSV, TSV, JSON Lines or Parquet;
+        or JSON of a dict. A comment begins with # and is not a line of a run.
     name : str, optional
-        Default: the tag of the first line, or the name of the file if there is none.
+        Default: the tag of the first line, the column `run`, or the name of the file.
+    columns, duplicates
+        As in `evaluate`.
 
     Returns
     -------
     Run
-        In the order of trec_eval: by score and then by document, both descending. In lines of six
-        columns, the rank is ignored.
+        In the order of trec_eval: by score and then by document, both descending. Distances, and
+        ranks where there are no scores, are read with the opposite sign.
 
     Raises
     ------
     ValueError
-        With the file and the number of the line, if the line has too few columns, a score is not a
+        With the file and the number of the line, if the line has too few fields, a score is not a
         finite number, a document occurs twice in a query, or the text is not UTF-8; if the file is
-        empty or damaged.
-
-    Notes
-    -----
-    A file without scores is a run by rank, such as those of MS MARCO: its column is called "rank",
-    or its lines have three columns, of which the last is 1, 2, ..., n in each query in the order of
-    the lines. The score of a document is then its rank with the opposite sign.
+        empty or damaged, has several runs, or ranks that contradict its scores; with the columns of
+        a table, if it is not said which to read.
 
     Examples
     --------
     >>> import io
     >>> from skrank import trec
-    >>> run = trec.read_run(io.StringIO("301 Q0 FT934-9 1 2.5 bm25\\n301 Q0 FBIS3-1 2 2.5 bm25\\n"))
+    >>> lines = "301\\tFT934-9\\t1\\n301\\tFBIS3-1\\t2\\n"
+    >>> run = trec.read_run(io.StringIO(lines), columns=["qid", "docid", "rank"])
     >>> run.to_frame()
        qid   docid  score
-    0  301 FT934-9    2.5
-    1  301 FBIS3-1    2.5
+    0  301 FT934-9   -1.0
+    1  301 FBIS3-1   -2.0
     """
     name = None if name is None else check.check_text("name", name, "the name of the run")
-    return Run._of_rows(rows_of(source, "run"), name)
-
-
-def as_run(run: object, *, ranks: bool = False) -> Run:
-    """A run in memory or in a file; see `rows_of` for the parameters."""
-    if isinstance(run, Run):
-        return run
-    return Run._of_rows(run if isinstance(run, Entries) else rows_of(run, "run", ranks=ranks))
+    reading = Reading(columns, duplicates)
+    entries = [] if isinstance(source, Run) else entries_of(source, "run", reading, name)
+    reading.check_used()
+    if isinstance(source, Run):
+        return source if name is None else replace(source, name=name)
+    if len(entries) > 1:
+        tags = ", ".join(repr(rows.tag) for rows in entries[:3])
+        raise ValueError(
+            f"{entries[0].file or 'the run'} holds {len(entries)} runs ({tags}, ...): select the "
+            "rows of one, or read all by read_runs."
+        )
+    return Run._of_rows(entries[0], name)

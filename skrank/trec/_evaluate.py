@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -19,10 +19,10 @@ from skrank.evaluation import DEFAULT_METRICS, Report
 from skrank.extending import Queries, Ranking, measure, unique_metrics
 from skrank.metrics import Metric
 from skrank.trec import _polars as pl
-from skrank.trec._columns import columns_of, is_file, rows_of_memory, table_of
-from skrank.trec._data import Qrels, Run, as_run, read_qrels
-from skrank.trec._files import Entries, name_of
+from skrank.trec._columns import Reading
+from skrank.trec._data import Qrels, Run, as_qrels
 from skrank.trec._join import Joined, JoinedJudgments, Pool
+from skrank.trec._runs import names_of, runs_of, sources_of
 
 _MOST_AT_ONCE = 4  # runs that are read at once, to bound memory
 _ROWS_AT_ONCE = 1_000_000  # documents that are measured together, to bound memory
@@ -31,11 +31,12 @@ _ROWS_AT_ONCE = 1_000_000  # documents that are measured together, to bound memo
 class _Shown(NamedTuple):
     """What messages say about a run, which is released before all runs are read."""
 
+    given: str | None  # the name that the caller gives
     name: str
     file: str | None
     queries: Queries
-    document: str
     swapped: bool
+    documents: str | None  # how ids of documents differ from those of the qrels, if all do
 
 
 @_renamed.refuse_old_arguments
@@ -52,6 +53,8 @@ def evaluate(
     judged_only: bool = False,
     pool_judged: bool = False,
     exclude_self: bool = False,
+    columns: Mapping[str, str] | Sequence[str] | None = None,
+    duplicates: str = "error",
     progress: bool | None = None,
 ) -> Report:
     """Evaluate runs against judgments, as trec_eval does, under any metrics.
@@ -63,19 +66,14 @@ def evaluate(
 
     Parameters
     ----------
-    qrels : Qrels, path, file object, or judgments in memory
-        In memory: a dict from queries to dicts from documents to labels, as for pytrec_eval and
-        ranx, or to lists of relevant documents; a table of pandas, polars, Arrow or a dict of
-        columns, with the names of PyTerrier, ir_measures, BEIR or TREC; a Series with the index
-        (qid, docid); an iterable of records; the Qrels of ranx; or a data set of ir_datasets. Files
-        are those of `read_qrels`.
+    qrels : Qrels, path, file object, frame or dict
+        In memory: a dict from queries to dicts from documents to labels, or to lists of relevant
+        documents; or a frame of pandas, polars or Arrow. Files are those of `read_qrels`.
     runs : the same with scores for labels; or a sequence of them; or a dict from names to them
-        A list of documents is a ranking, best first. A table without scores may have ranks, see
-        `read_run`. If two columns can be the ids, the more specific one counts: "docno", not
-        "docid". A table may hold several runs, named by its column "run". Files are those of
-        `read_run`.
-        Up to four files are read at once and then released, but for 4 bytes of each document. The
-        name of a run is that of the dict, else its tag, or its path if several runs have the tag.
+        A list of documents is a ranking, best first. A column `run` of a table separates runs.
+        Files are those of `read_run`. Up to four are read at once and then released, but for 4
+        bytes of each document. The name of a run is that of the dict, else its tag, or its path if
+        several runs have the tag. Several runs without a name are run1, run2, ...
     metrics : names or Metrics; or a mapping of names in the report to Metrics
     missing : {"zero", "skip", "raise"}
         How to count queries of the qrels that a run lacks. "zero": as queries for which nothing was
@@ -95,11 +93,20 @@ def evaluate(
     judged_only : bool
         Remove documents that were not judged, for all metrics (``trec_eval -J``).
     pool_judged : bool
-        Documents of the pool without a judgment (labels below 0) count as judged not relevant, as
-        for the web tracks.
+        Count documents of the qrels without a label as judged not relevant, such as those with
+        label -1.
     exclude_self : bool
-        Remove retrieved documents whose id is that of the query, as BEIR does where queries are
-        documents of the collection.
+        Remove documents whose id is that of their query, as BEIR does where queries are documents
+        of the collection.
+    columns : dict from fields to names of columns, or list of fields
+        Columns of tables: fields are "qid", "docid", "label"; "score" (higher is better), "rank" (1
+        is best) or "distance" (lower is better); and "run". Fields that a dict lacks have the names
+        of a convention: qid, docid, label, score or rank; PyTerrier's qid, docno, label, score;
+        ir_datasets' query_id, doc_id, relevance, score; or query-id, corpus-id, score. A list names
+        the fields of files without a header, with "_" for those that are not read.
+    duplicates : {"error", "first", "max"}
+        What to do with a document that occurs several times in a query: raise an error, or keep its
+        first row, or that with the highest score or label, such as that of the best passage.
     progress : bool, optional
         Show a bar on standard error, by tqdm. Default: for long work, if standard error is a
         terminal.
@@ -111,7 +118,8 @@ def evaluate(
     Raises
     ------
     ValueError
-        If a file cannot be read (with the number of the line), a run has no query of the qrels,
+        If a file cannot be read (with the number of the line), the columns of a table have other
+        names (with the `columns` to write), a run has no query of the qrels,
         two runs have the same name, or a query is missing and ``missing="raise"``.
 
     Notes
@@ -143,50 +151,60 @@ def evaluate(
     top = check.check_max_grade(max_grade)
     if k is not None:
         k = check.check_count("k", k, "the number of documents of a query that count")
-    judgments = read_qrels(qrels)
+    reading = Reading(columns, duplicates)
+    judgments, sources = as_qrels(qrels, reading), sources_of(runs)
     if check.check_flag("pool_judged", pool_judged):
         labels = np.nan_to_num(judgments.labels, nan=0.0)
         judgments = dataclasses.replace(judgments, labels=labels)
     exclude_self = check.check_flag("exclude_self", exclude_self)
-    pool, (sources, named) = Pool(judgments), sources_of(runs)
-    # columns of metrics, and runs, by whether scores are compared in single precision
-    columns: dict[bool, list[int]] = defaultdict(list)
-    for column, one in enumerate(chosen.values()):
-        columns[one.single_precision].append(column)
-    joined: dict[bool, list[Joined]] = {single: [] for single in columns}
+    pool = Pool(judgments)
+    # places of metrics, and runs, by whether scores are compared in single precision
+    places: dict[bool, list[int]] = defaultdict(list)
+    for place, one in enumerate(chosen.values()):
+        places[one.single_precision].append(place)
+    joined: dict[bool, list[Joined]] = {single: [] for single in places}
     shown: list[_Shown] = []
 
-    def prepared(source: object) -> tuple[_Shown, list[Joined]]:
-        whole = as_run(source)
-        run = whole._without_self() if exclude_self else whole
-        orders = (run._in_single_precision() if single else run for single in columns)
+    def prepared(source: tuple[str | None, object]) -> list[tuple[_Shown, list[Joined]]]:
+        return [joined_run(given, run) for given, run in runs_of(*source, reading)]
+
+    def joined_run(given: str | None, run: Run) -> tuple[_Shown, list[Joined]]:
+        if exclude_self:
+            run = run._without_self()
+        orders = (run._in_single_precision() if single else run for single in places)
+        orders_joined = [pool.join(order.top(k)) for order in orders]
         fractions = bool((pool.labels % 1).any())
         swapped = fractions and check.look_swapped(judgments.labels, run.scores)
-        about = _Shown(run.name, run.file, run.queries, whole.documents[0], swapped)
-        return about, [pool.join(order.top(k)) for order in orders]
+        differ = None
+        if len(run.queries) and not orders_joined[0].n_judged:
+            differ = check.id_difference(run.documents, judgments.documents, "document")
+        shown = _Shown(given, run.name, run.file, run.queries, swapped, differ)
+        return shown, orders_joined
 
     with (
         progress_bar(progress, len(sources), "runs") as bar,
         ThreadPoolExecutor(min(_MOST_AT_ONCE, pl.thread_pool_size())) as executor,
     ):
-        for about, orders in executor.map(prepared, sources):
-            shown.append(about)
-            for those, order in zip(joined.values(), orders, strict=True):
-                those.append(order)
+        for of_source in executor.map(prepared, sources):
+            for about, orders in of_source:
+                shown.append(about)
+                for by_run, order in zip(joined.values(), orders, strict=True):
+                    by_run.append(order)
             bar.update(1)
+    if not isinstance(qrels, Qrels) and not any(isinstance(one, Run) for _, one in sources):
+        reading.check_used()
     if shown[0].swapped:
         warnings.warn(
             "the qrels have labels like scores, and the first run has scores like labels, as if "
             "they were swapped: qrels come first, then runs.",
             stacklevel=2,
         )
-    names = names_of(sources, [one.name for one in shown]) if named is None else named
-    called = [one.file or one.name for one in shown] if named is None else named
-    counts = _counts(pool, joined.get(False) or joined[True], called, shown, missing)
+    names = names_of([one[:3] for one in shown])
+    counts = _counts(pool, joined.get(False) or joined[True], names, shown, missing)
     shape = len(names), len(judgments.queries), len(chosen)
     values, weights, n_empty = np.empty(shape), np.empty(shape), np.empty(shape[2], int)
-    for single, places in columns.items():
-        some = [list(chosen.values())[place] for place in places]
+    for single, of_single in places.items():
+        some = [list(chosen.values())[place] for place in of_single]
         n_runs = max(1, _ROWS_AT_ONCE // max(len(one.rows) for one in joined[single]))
         for first in range(0, len(names), n_runs):
             block = slice(first, first + n_runs)
@@ -195,8 +213,8 @@ def evaluate(
             found = measure(part, [ranking], some, max_grade=top)
             for cube, by_query in ((values, found.values[0]), (weights, found.weights[0])):
                 by_run = by_query.reshape(len(some), -1, shape[1])
-                cube[block, :, places] = np.moveaxis(by_run, 0, 2)
-            n_empty[places] = found.empty[:, : shape[1]].sum(axis=1)
+                cube[block, :, of_single] = np.moveaxis(by_run, 0, 2)
+            n_empty[of_single] = found.empty[:, : shape[1]].sum(axis=1)
         if missing == "skip":
             lacks = np.array([one.retrieved for one in joined[single]]) == 0
             values[lacks], weights[lacks] = np.nan, 0.0
@@ -215,77 +233,11 @@ def _changed(one: Metric, given: Options) -> Metric:
     return dataclasses.replace(one, **changes) if changes else one
 
 
-# runs ---------------------------------------------------------------------------------------------
-
-
-def sources_of(runs: object) -> tuple[list[object], list[str] | None]:
-    """A source (a Run, a file, rows or an object) for each run, and names if the caller gives them.
-
-    `runs` is the parameter of `evaluate`.
-    """
-    if is_file(runs) or isinstance(runs, Run):
-        return [runs], None
-    runs = list(runs) if isinstance(runs, Iterator) else runs
-    columns = None if isinstance(runs, Qrels) else columns_of(runs, "run")
-    if columns is None and isinstance(runs, Mapping):
-        return list(runs.values()), list(runs)
-    if columns is None:
-        sources = check.several("runs", runs, (Qrels,))
-        if not sources:
-            raise ValueError("runs is empty: pass at least one.")
-        if any(isinstance(source, Qrels) for source in sources):
-            raise ValueError("runs holds judgments: judgments (qrels) come first, then runs.")
-        alone = len(sources) == 1 and not is_file(sources[0]) and not isinstance(sources[0], Run)
-        columns = columns_of(sources[0], "run") if alone else None
-        if columns is None:
-            return sources, None
-    table = table_of(columns, "run", rows_of_memory("run"))
-    if columns.run is None:
-        return [Entries(table)], None
-    parts = table.partition_by("run", maintain_order=True)
-    return [Entries(part) for part in parts], [part[0, "run"] for part in parts]
-
-
-def names_of(sources: Sequence[object], tags: list[str]) -> list[str]:
-    """The tag of each run, or its path if several runs have the tag."""
-    names = [
-        name_of(source) if tags.count(tag) > 1 and is_file(source) else tag
-        for tag, source in zip(tags, sources, strict=True)
-    ]
-    name, times = Counter(names).most_common(1)[0]
-    if times > 1:
-        raise ValueError(f"{times} runs are called {name!r}: pass a dict from names to runs.")
-    return names
-
-
-def read_runs(runs: object, *, ranks: bool = False) -> dict[str, Run]:
-    """Read several runs.
-
-    Parameters
-    ----------
-    runs
-        As in `evaluate`.
-    ranks : bool
-        Also read the column of ranks of lines of TREC, which `fuse` can use.
-
-    Returns
-    -------
-    dict from name to Run
-
-    Examples
-    --------
-    >>> from skrank import trec
-    >>> trec.read_runs({"bm25": {"q1": {"a": 2.0, "b": 1.0}}})
-    {'bm25': Run 'run': 1 queries, 2 documents}
-    """
-    sources, named = sources_of(runs)
-    loaded = [as_run(source, ranks=ranks) for source in sources]
-    names = names_of(sources, [run.name for run in loaded]) if named is None else map(str, named)
-    return dict(zip(names, loaded, strict=True))
+# runs that do not fit the judgments ---------------------------------------------------------------
 
 
 def _counts(
-    pool: Pool, joined: Sequence[Joined], called: list[str], shown: list[_Shown], missing: str
+    pool: Pool, joined: Sequence[Joined], names: list[str], shown: list[_Shown], missing: str
 ) -> dict[str, list[float]]:
     """The columns of ``Report.counts``; raises or warns if runs do not fit the judgments.
 
@@ -295,29 +247,37 @@ def _counts(
     retrieved = np.array([one.retrieved for one in joined])
     present, n_documents = (retrieved > 0).sum(axis=1), retrieved.sum(axis=1)
     lacks, unknown = [], []
-    for name, about, one in zip(called, shown, joined, strict=True):
+    for name, about, one in zip(names, shown, joined, strict=True):
         absent = qrels.queries.ids[one.retrieved == 0]
         if len(absent) == len(qrels.queries) and len(about.queries):
-            raise ValueError(
-                f"run {name!r} has no query of the qrels: its first is {about.queries.name(0)}, "
-                f"and that of the qrels {qrels.queries.name(0)}."
-            )
+            differ = check.id_difference(about.queries.ids, qrels.queries.ids, "query")
+            raise ValueError(f"run {name!r} has no query of the qrels: {differ}.")
         if len(absent):
-            ids = ", ".join(absent[:3]) + ", ..." * (len(absent) > 3)
+            ids = ", ".join(absent[:3])
+            if len(absent) > 3:
+                ids += ", ..."
             lacks.append(f"run {name!r} has no documents for {len(absent)} queries ({ids})")
-        if not one.n_judged and len(about.queries):
-            unknown.append(f"run {name!r}, whose first is {about.document!r}")
+        if about.documents is not None:
+            unknown.append(f"run {name!r}: {about.documents}")
     if lacks and missing == "raise":
-        raise ValueError(f"{lacks[0]} of the qrels: choose missing='zero' or 'skip'.")
+        choices = f"{check.argument('missing', 'zero')} or 'skip'"
+        raise ValueError(f"{lacks[0]} of the qrels: choose {choices}.")
+    if np.isnan(qrels.labels).all():
+        unknown = []
+        warnings.warn(
+            "the qrels have no judgment: all labels are below 0 or missing. If they were judged "
+            f"not relevant, choose {check.argument('pool_judged', True)}.",
+            stacklevel=3,
+        )
     for found, before, after in (
         (lacks if missing == "zero" else [], "", " of the qrels: they count as queries for which "
-         "nothing was retrieved. missing='skip' leaves them out."),
-        (unknown, "no retrieved document is judged of ", ", and that of the qrels is "
-         f"{qrels.documents[0]!r}: check that their document ids are spelled alike."),
+         f"nothing was retrieved. {check.argument('missing', 'skip')} leaves them out."),
+        (unknown, "no retrieved document is judged of ", ". Check that document ids are spelled as "
+         "in the qrels."),
     ):  # fmt: skip
         if found:
-            more = f"; and so on, {len(found)} runs in all" * (len(found) > 3)
-            warnings.warn(before + "; ".join(found[:3]) + more + after, stacklevel=3)
+            rest = f"; and so on, {len(found)} runs in all" if len(found) > 3 else ""
+            warnings.warn(before + "; ".join(found[:3]) + rest + after, stacklevel=3)
     counts = {
         "queries": present,
         "missing": len(qrels.queries) - present,

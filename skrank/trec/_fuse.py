@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,10 +11,10 @@ import numpy as np
 from skrank import _renamed
 from skrank import _validation as check
 from skrank.trec import _polars as pl
-from skrank.trec._columns import Columns, rows_of_memory, table_of
+from skrank.trec._columns import Columns, table_of
 from skrank.trec._data import Qrels, Run, by_query, read_qrels
-from skrank.trec._evaluate import read_runs
-from skrank.trec._files import Entries
+from skrank.trec._runs import read_runs
+from skrank.trec._sources import Entries
 
 METHODS = ("rrf", "combsum", "combmnz", "weighted_sum")
 NORMS = ("min_max", "zscore", "reciprocal_rank")
@@ -71,22 +70,22 @@ def fuse(
     runs
         At least two, as in `evaluate`.
     method : {"rrf", "combsum", "combmnz", "weighted_sum"}
-        "rrf": the sum of 1 / (k + r), where r is the rank in a run. By scores of the runs that
-        retrieved the document: "combsum", the sum; "combmnz", the sum times the number of these
-        runs; "weighted_sum", with `weights`.
+        "rrf": the sum of 1 / (k + r), where r is the rank in a run, perhaps with `weights`. By
+        scores of the runs that retrieved the document: "combsum", the sum; "combmnz", the sum times
+        the number of these runs; "weighted_sum", with `weights`.
     norm : {"auto", "min_max", "zscore", "reciprocal_rank", None}
         How the scores of each query of each run are normalised. "min_max": to the range from 0 to
-        1; equal scores become 1. "zscore": to mean 0 and variance 1. "reciprocal_rank": replaced by
-        1 / (k + r). None: not at all. "auto": "reciprocal_rank" if `weights` is a ranker, otherwise
-        "min_max". "rrf" ignores it.
+        1; equal scores become 1. "zscore": to mean 0 and variance 1; equal scores become 0.
+        "reciprocal_rank": replaced by 1 / (k + r). None: not at all. "auto": "reciprocal_rank" if
+        `weights` is a ranker, otherwise "min_max". "rrf" ignores it.
     rrf_k : float
         Constant k of "rrf" and of "reciprocal_rank".
     ranks : {"score", "file"}
         Where ranks come from. "score": from the order of `Run`. "file": from the column of ranks
         that files, tables and records of all runs have.
     weights : sequence of float, dict of str to float, or ranker
-        Weights of "weighted_sum", in the order of the runs or by name; or a linear ranker that
-        learns them from `qrels`, such as ``LinearRanker("ndcg@10", positive=True)``: it has
+        Weights of "weighted_sum" and "rrf", in the order of the runs or by name; or a linear ranker
+        that learns them from `qrels`, such as ``LinearRanker("ndcg@10", positive=True)``: it has
         ``fit(X, y, groups=)`` and then ``coef_``.
     qrels : Qrels, path, file object, or judgments in memory
         Judgments for the ranker. Documents without a judgment count as not relevant.
@@ -132,14 +131,22 @@ def fuse(
     check.check_choice("ranks", ranks, ("score", "file"))
     rrf_k = check.check_number("rrf_k", rrf_k, 0, 1e9)
     name = check.check_text("name", name, "the name of the fused run")
-    if (weights is None) != (method != "weighted_sum"):
-        raise ValueError("method='weighted_sum' needs weights, and other methods take none.")
+    if method == "weighted_sum" and weights is None:
+        raise ValueError(f"{check.argument('method', method)} needs weights.")
+    if weights is not None and method not in ("weighted_sum", "rrf"):
+        raise ValueError(
+            f"{check.argument('method', method)} takes no weights: choose 'weighted_sum' or 'rrf'."
+        )
     learned = hasattr(weights, "fit")
     if learned != (qrels is not None):
         raise ValueError("a ranker as weights= needs qrels=, and other weights take none.")
     from_file = ranks == "file"
     named = read_runs(runs, ranks=from_file)
-    _check_runs(named, name, from_file=from_file)
+    check.check_fusion({system: run.queries.ids.tolist() for system, run in named.items()}, name)
+    for system, run in named.items():
+        if from_file and run.ranks is None:
+            choice = check.argument("ranks", "score")
+            raise ValueError(f"run {system!r} has no column of ranks: choose {choice}.")
     usual = "reciprocal_rank" if learned or method == "rrf" else "min_max"
     norm = usual if norm == "auto" or method == "rrf" else norm
     rows = [
@@ -154,15 +161,16 @@ def fuse(
     if learned:
         groups = np.repeat(queries.ids, queries.sizes)
         scores, used = _cross_fitted(X, wide, groups, read_qrels(qrels), weights, n_splits)
-    elif method == "weighted_sum":
-        used = _given_weights(weights, list(named))
+    elif weights is not None:
+        used = np.array(check.check_run_weights(weights, list(named)))
         scores = X @ used
     else:
         with np.errstate(over="ignore"):  # infinite scores are refused below
             scores = X.sum(axis=1)
         scores *= np.count_nonzero(~np.isnan(values), axis=1) if method == "combmnz" else 1
-    columns = Columns(wide["qid"], wide["docid"], scores)
-    fused = Run._of_rows(Entries(table_of(columns, "run", rows_of_memory("run"))), name)
+    columns, what = Columns(wide["qid"], wide["docid"], scores, "score"), "the fused run"
+    table = table_of(columns, lambda row: f"row {row} of {what}", what, "error")
+    fused = Run._of_rows(Entries(table), name)
     given = None if used is None else dict(zip(named, used.tolist(), strict=True))
     return dataclasses.replace(fused, weights=given)
 
@@ -198,33 +206,3 @@ def _cross_fitted(
     for train, test in QueryKFold(n_splits).split(X[judged], groups=groups[judged]):
         scores[judged[test]] = X[judged[test]] @ trained(judged[train])
     return scores, weights
-
-
-# checks -------------------------------------------------------------------------------------------
-
-
-def _given_weights(weights: Any, names: list[str]) -> np.ndarray:
-    """Weights in the order of the runs."""
-    if isinstance(weights, Mapping) and set(weights) == set(names):
-        weights = [weights[name] for name in names]
-    numbers = check.check_numbers("weights", weights)
-    if len(numbers) != len(names):
-        raise ValueError(f"weights has {len(numbers)} numbers, and there are {len(names)} runs.")
-    return np.array(numbers)
-
-
-def _check_runs(named: Mapping[str, Run], name: str, *, from_file: bool) -> None:
-    """Raise ValueError unless the runs are several and share queries."""
-    if len(named) < 2:
-        raise ValueError(f"fusion needs at least two runs, and {list(named)} is the only one.")
-    if name in named:
-        raise ValueError(f"name={name!r} is the name of one of the runs: choose another.")
-    count = Counter(query for run in named.values() for query in run.queries.ids)
-    for system, run in named.items():
-        if from_file and run.ranks is None:
-            raise ValueError(f"run {system!r} has no column of ranks: choose ranks='score'.")
-        if all(count[query] == 1 for query in run.queries.ids):
-            raise ValueError(
-                f"run {system!r} shares no query with the other runs: check that their query ids "
-                "are spelled alike."
-            )

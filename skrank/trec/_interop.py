@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from skrank.metrics import Metric, metric
-from skrank.trec._data import as_run
+from skrank.trec._data import read_run
 from skrank.trec._evaluate import evaluate
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def run_lines(run: object) -> str:
     1 Q0 b 1 0.7 bm25
     1 Q0 a 2 0.5 bm25
     """
-    run = as_run(run)
+    run = read_run(run)
     documents, queries = run.documents.to_list(), run.queries
     for one in (run.name, *queries.ids, *documents):
         if not re.fullmatch(r"[^\x00-\x20]+", one):

@@ -66,6 +66,24 @@ def test_names_of_runs(call, files):
             assert text == getattr(report, method)(intervals=intervals) + "\n"
 
 
+def test_columns_and_duplicates(call, files):
+    Path("ratings.csv").write_text("user, item, rating\n1, a, 5\n1, b, 2\n2, a, 4\n")
+    Path("knn.csv").write_text("user,item,l2\n1,b,.3\n1,a,.2\n1,b,.1\n2,a,.1\n")
+    columns = "qid=user,docid=item,label=rating,distance=l2"
+    given = ["evaluate", "ratings.csv", "knn.csv", "-m", "rr", "--rel", "4", "--columns", columns]
+    assert csv(call, *given, "--duplicates", "first").rr.tolist() == [1]
+    assert csv(call, *given, "--duplicates", "max").rr.tolist() == [0.75]
+    assert call(*given)[0] == 1
+    assert call("fuse", "--method", "rrf", "dense", "bm25", "-o", "-")[1].startswith("1 Q0 ")
+
+
+def test_control_characters_do_not_reach_a_terminal(call, files, monkeypatch):
+    Path("bm25").write_text(Path("bm25").read_text().replace("bm25", "\x1b[2J"))
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    for form in ("table", "csv", "trec_eval"):
+        assert "\x1b" not in call("evaluate", *files, "-m", "ap", "--format", form)[1]
+
+
 def test_names_of_another_tool(call, files):
     given = ["-m", "nDCG@10", "-m", "NERR8(max_rel=2)@5,P@1"]
     found = csv(call, "evaluate", *files, "--names", "ir_measures", *given)

@@ -11,6 +11,10 @@ def more_files(files):
     """Files beside those of all tests."""
     Path("halves").write_text(Path("qrels").read_text().replace("a 2", "a 1.5"))
     Path("odd").write_text(Path("bm25").read_text().replace("bm25", "recall"))
+    Path("k=5.qrels").write_text("k=5 0 d 1\n")
+    Path("k=6").write_text("k=6 Q0 d 1 2 t\n")
+    Path("table").write_text("user,item,rating\n1,a,2\n")
+    Path("twice").write_text("1 Q0 a 1 2 t\n1 Q0 a 2 1 t\n")
     Path("first").write_text(Path("bm25").read_text().splitlines()[0])
 
 
@@ -29,6 +33,9 @@ FAILURES = [
     ("fuse bm25 dense odd", "none with --method rrf: bm25, line 1"),
     ("fuse --method weighted_sum bm25 dense --weights 1,x", "weights"),
     ("curve qrels odd", "a run is called 'recall'"),
+    ("evaluate k=5.qrels k=6 -m ap", "'k=6', and that of the qrels is 'k=5'"),
+    ("evaluate table bm25", "--columns='qid=user,docid=item,label=rating'"),
+    ("evaluate qrels twice -m ap", "twice, line 2: "),
 ]
 # arguments, and what the error with status 2 names: wrong usage
 USAGE = [
@@ -38,6 +45,7 @@ USAGE = [
     ("evaluate qrels - -", "standard input is given twice"),
     ("evaluate qrels bm25 -m ndgc", "argument -m/--metric: unknown metric 'ndgc'"),
     ("evaluate qrels bm25 --k 1.5", "argument -M/--k"),
+    ("evaluate qrels bm25 --columns qid=x,doc=y", "argument --columns"),
     ("evaluate qrels bm25 -q --format latex", "--format latex is for means, with or without --int"),
     ("compare qrels bm25 dense --format trec_eval", "--format trec_eval is for means, with or"),
     *((f"{command} -o bm25", "-o/--output: bm25 is an input")

@@ -106,6 +106,7 @@ def test_what_is_said_of_few_runs_and_queries(collection, call, tmp_path):
     (tmp_path / "good").write_text("1 Q0 a 0 2 good\n1 Q0 b 0 1 good\n")
     (tmp_path / "bad").write_text("1 Q0 a 0 1 bad\n1 Q0 b 0 2 bad\n")
     query = shown(tmp_path / "qrels", tmp_path / "bad", tmp_path / "good")
+    assert "<h1>Evaluation of runs</h1>" in query
     assert "<b>ap</b>: good is first with 1.0000, then bad with 0.5000.</p>" in query
     assert "significant" not in query
 

@@ -1,13 +1,14 @@
-"""Judgments and runs in all formats: the values have the same bits."""
+"""Judgments and runs in all forms: the values have the same bits."""
 
 import gzip
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
-from collections import namedtuple
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from tests.helpers.trec_cases import PACKED, assert_refused, collection, qrels_t
 QRELS, RUNS = collection(n_queries=6)
 RUN = RUNS["run0"]
 QRELS_ROWS, RUN_ROWS = rows(QRELS), rows(RUN)
+PAGE = Path(__file__).parents[2] / "docs" / "user_guide" / "evaluating.md"
 
 
 def evaluate(qrels, run, **options):
@@ -49,26 +51,6 @@ def frames(make, query="qid", document="docid", label="label"):
     )
 
 
-Qrel = namedtuple("Qrel", "query_id doc_id relevance iteration")
-ScoredDoc = namedtuple("ScoredDoc", "query_id doc_id score")
-
-
-class DataSet:
-    """A data set as those of ir_datasets."""
-
-    def qrels_iter(self):
-        return (Qrel(*row, "0") for row in QRELS_ROWS)
-
-
-class Peer:
-    """A stand-in for Qrels and Run of ranx."""
-
-    __module__ = "ranx.data_structures.qrels"
-
-    def __init__(self, content):
-        self.to_dict = lambda: content
-
-
 class Capsule:
     """A table that has the PyCapsule interface of Arrow, and nothing else."""
 
@@ -87,23 +69,20 @@ def dictionaries(columns):
     return type(table).from_batches(table.to_batches() * 2)[len(table) :]
 
 
+def indexed(columns):
+    frame = pd.DataFrame(columns)
+    return frame.set_index(list(frame.columns[:2]))
+
+
 MEMORY = {
     "dicts": lambda: (QRELS, RUN),
-    "pandas": lambda: frames(pd.DataFrame, "query_id", "docno", "relevance"),
+    "pandas": lambda: frames(pd.DataFrame, "QID", "docno", "Label"),
+    "an index": lambda: frames(indexed, "query_id", "doc_id", "relevance"),
+    "polars": lambda: frames(pl.DataFrame, "query-id", "corpus-id", "score"),
     "lazy polars": lambda: frames(lambda columns: pl.DataFrame(columns).lazy()),
+    "records of NumPy": lambda: frames(lambda columns: pd.DataFrame(columns).to_records()),
     "arrow capsules": lambda: frames(Capsule),
     "arrow dictionaries": lambda: frames(dictionaries),
-    "tuples": lambda: (QRELS_ROWS, RUN_ROWS),
-    "trec tuples": lambda: (
-        [(q, "0", d, label) for q, d, label in QRELS_ROWS],
-        [(q, "Q0", d, 0, score, "run") for q, d, score in RUN_ROWS],
-    ),
-    "records": lambda: (
-        [{"qid": q, "docid": d, "label": label} for q, d, label in QRELS_ROWS],
-        iter([{"QID": q, "DocID": d, "Score": score} for q, d, score in RUN_ROWS]),
-    ),
-    "ir_datasets": lambda: (DataSet(), (ScoredDoc(*row) for row in RUN_ROWS)),
-    "ranx": lambda: (Peer(QRELS), Peer(RUN)),
     "objects": lambda: (
         trec.Qrels.from_arrays(*zip(*QRELS_ROWS, strict=True)),
         trec.Run.from_arrays(*zip(*RUN_ROWS, strict=True)),
@@ -120,32 +99,105 @@ def test_forms_in_memory(form, expected):
 
 def texts(nested, last, **style):
     """Qrels or a run in formats other than that of TREC, by suffix."""
-    frame = pd.DataFrame(rows(nested), columns=["query_id", "docno", last])
+    names = ["query_id", "doc_id", last]
+    frame = pd.DataFrame(rows(nested), columns=names)
     return {
         ".json": json.dumps(nested, **style),
         ".jsonl": "".join(json.dumps(row) + "\n" for row in frame.to_dict("records")),
-        ".csv": frame.to_csv(index=False),
+        ".csv": frame.to_csv(index=False).replace(",", ", "),
         ".tsv": frame.to_csv(index=False, sep="\t"),
     }
 
 
-RUN_TEXTS = {"": run_text(RUN_ROWS), ".three": run_text(RUN_ROWS), **texts(RUN, "score")}
+RUN_TEXTS = {"": run_text(RUN_ROWS), **texts(RUN, "score")}
 QRELS_TEXTS = {
     "": qrels_text(QRELS_ROWS),
-    ".three": qrels_text(QRELS_ROWS).replace(" 0 ", "\t").replace("\n", "\n\n"),
     **texts(QRELS, "relevance", indent=1, ensure_ascii=False),
 }
 
 
 @pytest.mark.parametrize("packing", ["", *PACKED])
-@pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize("suffix", RUN_TEXTS)
-def test_files(tmp_path, suffix, named, packing, expected):
-    paths = [tmp_path / f"{name}{(suffix + packing) * named}" for name in ("qrels", "run")]
+def test_files(tmp_path, suffix, packing, expected):
+    paths = [tmp_path / f"{name}{suffix}{packing}" for name in ("qrels", "run")]
     pack = PACKED.get(packing, bytes)
     for path, of in zip(paths, (QRELS_TEXTS, RUN_TEXTS), strict=True):
-        path.write_bytes(pack(b"\xef\xbb\xbf" * named + of[suffix].encode()))
+        path.write_bytes(pack(b"\xef\xbb\xbf" * bool(packing) + of[suffix].encode()))
     same_bits(evaluate(paths[0], {"run": paths[1]}), expected)
+
+
+@pytest.mark.parametrize("separator", [" ", "\t", ",", ";", " \t "])
+def test_files_without_a_header(tmp_path, separator, expected):
+    for name, content in (("qrels", QRELS_ROWS), ("run", RUN_ROWS)):
+        lines = (separator.join([d, "x", q, repr(number)]) + "\n" for q, d, number in content)
+        (tmp_path / name).write_text("".join(lines))
+    qrels = trec.read_qrels(tmp_path / "qrels", columns=["docid", "_", "qid", "label"])
+    columns = ["docid", "_", "qid", "score"]
+    same_bits(evaluate(qrels, {"run": tmp_path / "run"}, columns=columns), expected)
+
+
+SMALL = {"qid": ["1", "1"], "docid": ["a", "b"]}
+LABELLED, SCORED = SMALL | {"label": [1, 0]}, SMALL | {"score": [2.0, 1.0]}
+
+
+def files(write, folder):
+    paths = folder / "qrels", folder / "run"
+    for path, content in zip(paths, (LABELLED, SCORED), strict=True):
+        write(pl.DataFrame(content), path)
+    return paths
+
+
+def headless(folder):
+    (folder / "qrels").write_text("1,a,1\n1,b,0\n")
+    (folder / "run").write_text("1\ta\t1\n1\tb\t2\n")
+    qrels = trec.read_qrels(folder / "qrels", columns=["qid", "docid", "label"])
+    return qrels, trec.read_run(folder / "run", columns=["qid", "docid", "rank"])
+
+
+def lines(folder):
+    (folder / "qrels").write_text("1 0 a 1\n1 0 b 0\n")
+    (folder / "run").write_text("1 Q0 a 1 2.5 t\n1 Q0 b 2 1 t\n")
+    return folder / "qrels", folder / "run"
+
+
+def as_json(folder):
+    (folder / "qrels").write_text('{"1": {"a": 1, "b": 0}}')
+    (folder / "run").write_text('{"1": ["a", "b"]}')
+    return folder / "qrels", folder / "run"
+
+
+# each line of the table of forms on the page, read in a folder
+LINES = {
+    "dict of dicts": [lambda _: ({"1": {"a": 1, "b": 0}}, {"bm25": {"1": {"a": 2, "b": 1}}})],
+    "dict of lists": [lambda _: ({"1": ["a"]}, {"1": ["a", "b"]})],
+    "frame of pandas, polars or Arrow": [
+        lambda _, make=make: (make(LABELLED), make(SCORED))
+        for make in (pd.DataFrame, pl.DataFrame, Capsule)
+    ],
+    "`trec.Qrels`, `trec.Run`": [
+        lambda _: (trec.read_qrels({"1": ["a"]}), trec.Run.from_top_k(["1"], [["a", "b"]]))
+    ],
+    "lines of TREC": [lines],
+    "CSV, TSV, JSON Lines, Parquet": [
+        lambda folder, write=write: files(write, folder)
+        for write in (
+            pl.DataFrame.write_csv, lambda frame, path: frame.write_csv(path, separator="\t"),
+            pl.DataFrame.write_ndjson, pl.DataFrame.write_parquet,
+        )
+    ],
+    "CSV, TSV or lines without a header": [headless],
+    "JSON": [as_json],
+}  # fmt: skip
+
+
+def test_the_page_lists_what_is_read(tmp_path):
+    table = re.search(r"(?s)## Formats.*?\|---.*?\n(.*?)\n\n", PAGE.read_text(encoding="utf-8"))
+    listed = [line.split("|")[1].strip() for line in table[1].splitlines()]
+    assert listed == list(LINES)
+    for forms in LINES.values():
+        for form in forms:
+            report = trec.evaluate(*form(tmp_path), ["rr", "num_ret"])
+            assert report.mean.to_numpy().tolist() == [[1, 2]]
 
 
 def test_packages_that_are_not_installed(tmp_path, monkeypatch):
@@ -188,49 +240,18 @@ def test_a_pipe_is_read_once(tmp_path, packing):
     assert run.to_dict() == RUN
 
 
-def test_ids_may_be_whole_numbers():
-    frame = pd.DataFrame({"qid": [1, 1], "docid": [2, 3], "score": [0.5, 0.1]})
-    for run in (frame, {1: {2: 0.5, 3: 0.1}}):
-        assert trec.evaluate({1: {2: 1}}, run, "ap").per_query.to_dict() == {
-            "ap": {("run", "1"): 1}
-        }
-
-
-def test_a_table_of_several_runs():
+def test_a_table_of_several_runs(tmp_path):
     frame = pd.DataFrame(RUN_ROWS, columns=["qid", "docid", "score"])
     both = pd.concat([frame.assign(run="a"), frame.assign(run="b", score=-frame.score)])
-    report = evaluate(QRELS, both)
-    assert report.mean.index.tolist() == ["a", "b"]
+    both.to_csv(tmp_path / "both.csv", index=False)
     alone = evaluate(QRELS, {"b": frame.assign(score=-frame.score)})
-    assert report.mean.loc["b", "ap"] == alone.mean.loc["b", "ap"]
-    with pytest.raises(ValueError, match="2 runs"):
-        trec.read_run(io.StringIO(both.to_csv(index=False)))
-
-
-@pytest.mark.parametrize(
-    ("qrels", "run", "message"),
-    [
-        (pd.DataFrame({"qid": ["1"], "label": [1]}), RUN, "the qrels has no column 'docno'"),
-        (QRELS, pd.DataFrame({"qid": ["1"], "docno": ["a"], "label": [1]}), "no column 'score'"),
-        ({"1": {1.5: 1}}, RUN, r"row 0 of the qrels: .* 1\.5"),
-        ([("1", "a", 1), ("1", "b")], RUN, r"row 1 of the qrels: .*\('1', 'b'\)"),
-        ([("1", "a", 1), ("2", "a", 1), ("1", "a", 0)], RUN, "row 2 of the qrels: document 'a'"),
-        ({"1": {"d\ud800": 1}}, RUN, r"row 0 .*'d\\ud800'"),
-        (QRELS, {"01": {"a": np.nan}}, "score of document 'a' of query '01' is nan"),
-        (QRELS, {"qid": ["1", "1"], "docid": ["a", "b"], "score": [1.0, None]}, "'b' .* is nan"),
-        (QRELS, pl.LazyFrame({"topic": [1], "passage": [2], "sim": [3]}), "topic, passage, sim"),
-        (QRELS, io.StringIO("topic,passage,sim\n1,a,2\n"), "topic, passage, sim"),
-        (QRELS, {"qid": ["1", "1"], "docid": ["a"], "score": [1, 2]}, "differ in length"),
-        (QRELS, {"qid": [1.5, 2], "docid": ["a", "b"], "score": [1, 2]}, "row 0 .*query is 1.5"),
-        (QRELS, {"1": {"a", "b"}}, "no order"),
-        (QRELS, pd.Series([1.0], ["a"]), "a Series without"),
-        (trec.Run.from_arrays(["1"], ["a"], [1.0], name="bm25"), RUN, "qrels is the run 'bm25'"),
-        ([("1", "a", 1)], trec.Qrels.from_arrays(["1"], ["a"], [1]), "runs holds judgments"),
-    ],
-)
-def test_mistakes_in_memory(qrels, run, message):
-    with pytest.raises(ValueError, match=message):
-        trec.evaluate(qrels, run, "ap")
+    for runs in (both, [both], tmp_path / "both.csv"):
+        report = evaluate(QRELS, runs)
+        assert report.mean.index.tolist() == ["a", "b"]
+        assert report.mean.loc["b", "ap"] == alone.mean.loc["b", "ap"]
+    for call in (lambda: trec.read_run(both), lambda: evaluate(QRELS, {"x": both})):
+        with pytest.raises(ValueError, match="2 runs"):
+            call()
 
 
 SCORES = {q: {f"d{i}": int(q) * (3.7 - i / 7) for i in range(9)} for q in "12"}
@@ -246,57 +267,17 @@ def test_qrels_and_runs_that_are_swapped(tmp_path):
             trec.evaluate(SCORES, run, "rr(rel=0.1)")
 
 
-SERIES = pd.Series([2.0, 1.0], pd.MultiIndex.from_tuples([("1", "a"), ("1", "b")]))
-
-
-@pytest.mark.parametrize(
-    "run",
-    [
-        {"1": ["a", "b"]},
-        [{"1": np.array(["a", "b"])}],
-        {"qid": ["1", "1"], "docid": ["b", "a"], "score": [1, 2]},
-        {"query": np.array(["1", "1"]), "docno": ["b", "a"], "rank": pd.Series([1, 0])},
-        {"bm25": SERIES},
-        SERIES.rename_axis(["qid", "docid"]).swaplevel(),
-        [("1", "a", 1), ("1", "b", 2)],
-        pd.DataFrame({"qid": ["1", "1"], "docid": ["b", "a"], "rank": [2, 1]}),
-    ],
-)
-def test_shapes_of_runs(run):
-    qrels = {"1": {"a": 1, "b": 0}}
-    assert trec.evaluate(qrels, run, "rr").mean.iloc[0, 0] == 1
-    (loaded,) = trec.read_runs(run).values()
-    assert loaded.documents.to_list() == ["a", "b"]
-
-
-@pytest.mark.parametrize(
-    "qrels",
-    [
-        {"1": ["a"], "2": ["b", "c"]},
-        {"1": {"a"}, "2": frozenset("bc")},
-        {"query": ["1", "2", "2"], "docid": ["a", "b", "c"], "rel": [1, 1, 1]},
-        pd.Series([1, 1, 1], pd.MultiIndex.from_arrays([["1", "2", "2"], list("abc")])),
-    ],
-)
-def test_shapes_of_qrels(qrels):
-    report = trec.evaluate(qrels, {"1": {"a": 1.0}, "2": {"b": 2.0, "x": 1.0}}, "recall")
-    assert report.per_query["recall"].tolist() == [1, 0.5]
-
-
-SPECIFIC = {"query_id": ["1", "1"], "docno": ["a", "b"], "score": [2.0, 1.0]}
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"docid": [17, 4]},
-        {"document": ["the text of a", "the text of b"]},
-        {"topic": ["a query", "a query"], "did": ["x", "y"]},
-        {"name": ["Blue shoe", "Red shoe"]},
-        {"rank": [5, 9]},
-    ],
-)
-def test_the_more_specific_column_has_the_ids(more):
-    run = pd.DataFrame(SPECIFIC | more)
-    report = trec.evaluate({"1": {"a": 1, "b": 0}}, run, ["rr", "num_ret"])
-    assert report.mean.to_numpy().tolist() == [[1, 2]]
+def test_matrices_of_a_vector_index():
+    indices, scores = np.array([[3, 1, 7], [2, 0, -1]]), [[0.9, 0.8, 0.7], [0.5, 0.4, np.nan]]
+    run = trec.Run.from_top_k([0, 1], indices, scores, name="knn")
+    assert run.to_dict() == {"0": {"3": 0.9, "1": 0.8, "7": 0.7}, "1": {"2": 0.5, "0": 0.4}}
+    pages = [f"page{place // 4}" for place in range(8)]
+    best = trec.Run.from_top_k([0, 1], indices, scores, docids=pages, duplicates="max")
+    assert best.to_dict() == {"0": {"page0": 0.9, "page1": 0.7}, "1": {"page0": 0.5}}
+    for wrong, named in (
+        ({"scores": -np.array(scores)}, "distances"), ({"docids": pages[:7]}, "docids"),
+        ({"docids": pages}, "page0"), ({"scores": [[1, 2, 3]]}, "shape"),
+        ({"indices": [[3, 1, 7]]}, "qids"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=named):
+            trec.Run.from_top_k([0, 1], **{"indices": indices, "scores": scores} | wrong)

@@ -68,6 +68,14 @@ def test_methods_are_their_definitions(runs, method, norm):
     assert_same(trec.fuse(runs, method, norm=norm), expected(runs, method, norm))
 
 
+def test_weighted_rrf():
+    weights = {"a": 2, "b": 1, "c": 0}
+    found = trec.fuse(SMALL, "rrf", weights=weights)
+    same = trec.fuse(SMALL, "weighted_sum", norm="reciprocal_rank", weights=[2, 1, 0])
+    assert found.to_dict() == same.to_dict()
+    assert found.weights == weights
+
+
 def test_equal_scores_of_a_query_are_the_highest_or_the_mean():
     runs = {"a": {"1": {"x": 0.1, "y": 0.1, "z": 0.1}}, "b": {"1": {"x": 2, "y": 1}}}
     for norm, value in (("min_max", 1), ("zscore", 0)):
@@ -113,12 +121,13 @@ def test_ranks_may_come_from_the_files(tmp_path):
         (tmp_path / name).write_text("".join(lines))
     expected = {"1": {"x": 1 / 61, "y": 1 / 62 + 1 / 61, "z": 1 / 62}}
     frames = {
-        name: pd.DataFrame(documents, columns=["docno", "rank", "score"]).assign(qid="1")
+        name: pd.DataFrame(documents, columns=["docid", "rank", "score"]).assign(qid="1")
         for name, documents in runs.items()
     }
     for given in ([tmp_path / name for name in runs], frames):
         assert_same(trec.fuse(given, ranks="file"), expected)
-        assert trec.fuse(given).to_dict() != expected
+        with pytest.raises(ValueError, match="distance"):
+            trec.fuse(given)
     with pytest.raises(ValueError, match="'b'"):
         trec.fuse({"a": frames["a"], "b": SMALL["b"]}, ranks="file")
 
@@ -186,7 +195,7 @@ LEARNED = {"method": "weighted_sum", "weights": RANKER}
     ("runs", "options", "message"),
     [
         (SMALL, {"method": "rff"}, "method='rff'"),
-        (SMALL, {"method": "rrf", "weights": [1, 2, 3]}, "weights"),
+        (SMALL, {"method": "combsum", "weights": [1, 2, 3]}, "weights"),
         (SMALL, {"method": "weighted_sum", "weights": [1, 2]}, "3 runs"),
         (SMALL, LEARNED, "needs qrels"),
         (SMALL, LEARNED | {"qrels": {"9": {"x": 1}}}, "qrels"),

@@ -1,0 +1,309 @@
+"""Checks of tables of judgments and runs: names of columns, lines, and ids that differ."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import Any
+
+import numpy as np
+
+from skrank._validation.parameters import (
+    LEAST_LABEL,
+    MOST_LABEL,
+    argument,
+    brief,
+    check_numbers,
+    counted,
+    unknown_name,
+)
+
+Fields = dict[str, str] | list[str]  # names of columns by field, or fields in the order of columns
+
+NUMBERS = {"qrels": ("label",), "run": ("score", "rank", "distance")}
+FIELDS = {"qrels": ("qid", "docid", "label"), "run": ("qid", "docid", *NUMBERS["run"], "run")}
+SKIPPED = "_"  # stands for a column that is not read
+# Names of columns, in any case of letters. PyTerrier's tables may also have "docid" and "rank".
+CONVENTIONS = {
+    "PyTerrier": {"qid": "qid", "docid": "docno", "label": "label", "score": "score"},
+    "skrank": {name: name for name in ("qid", "docid", "label", "score", "rank")},
+    "ir_datasets": {"qid": "query_id", "docid": "doc_id", "label": "relevance", "score": "score"},
+    "BEIR": {"qid": "query-id", "docid": "corpus-id", "label": "score", "score": "score"},
+}
+_SIMILAR = {  # words with which names of columns are compared, to suggest one for each field
+    "qid": "qid query topic user question session customer",
+    "docid": "docid docno document doc did pid passage item product chunk page corpus",
+    "label": "label relevance rel rating grade judgment score",
+    "score": "score sim similarity prediction probability",
+    "rank": "rank position",
+    "distance": "distance dist l2",
+}
+_LEAST_LIKENESS = 0.7  # of a suggested name
+LINES = {
+    "qrels": "<query> <iteration> <document> <label>",
+    "run": "<query> <Q0> <document> <rank> <score> <tag>",
+}
+
+
+def check_columns(columns: Any) -> Fields | None:
+    """Names of columns by field, or a list of fields; None stays None."""
+    if columns is None:
+        return None
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        raise ValueError(
+            f"{argument('columns', columns)} must map fields to names of columns, or be a list of "
+            "the fields of a file without a header."
+        )
+    by_field = isinstance(columns, Mapping)
+    fields = [field for field in columns if by_field or field != SKIPPED]
+    for field in fields:
+        if field not in {*FIELDS["qrels"], *FIELDS["run"]}:
+            raise unknown_name("field in columns", field, {*FIELDS["qrels"], *FIELDS["run"]})
+    names = list(map(str, columns.values())) if isinstance(columns, Mapping) else fields
+    name, count = Counter(names).most_common(1)[0] if names else ("", 0)
+    if count > 1:
+        raise ValueError(f"columns has {name!r} {count} times: each column is one field.")
+    if {"score", "distance"} <= set(fields):
+        raise ValueError("columns has score and distance: choose one of them.")
+    return dict(zip(fields, names, strict=True)) if by_field else list(columns)
+
+
+def shown_columns(columns: Fields) -> str:
+    """The argument `columns` in messages, whole."""
+    return argument("columns", columns, most=2000)
+
+
+def chosen_columns(
+    names: Sequence[str], kind: str, given: dict[str, str], what: str
+) -> dict[str, str]:
+    """Names of the columns of a table by field: those that are `given`, or of one convention.
+
+    Raises
+    ------
+    ValueError
+        If a name is missing, or two names may be meant; the error shows the columns to write.
+    """
+    count = Counter(map(str.lower, names))
+    free = {name.lower(): name for name in names if name not in given.values()}
+    absent = [repr(name) for name in given.values() if names.count(name) != 1]
+    if absent:
+        raise ValueError(f"{what} has not one column {', '.join(absent)}: it has {_listed(names)}.")
+    wanted = set(FIELDS[kind]) - set(given)
+    if set(NUMBERS[kind]) & set(given):
+        wanted -= set(NUMBERS[kind])
+    for convention in CONVENTIONS.values():
+        fields = convention | {"run": "run"}
+        found = {field: fields[field] for field in wanted if count[fields.get(field, "")] == 1}
+        found = {field: free[name] for field, name in found.items() if name in free}
+        others = {one[field] for one in CONVENTIONS.values() for field in found if field in one}
+        others -= {*map(str.lower, found.values()), *NUMBERS["run"]}
+        others -= {"docid"} if convention["docid"] == "docno" else set()
+        if not _missing(given | found, kind) and not others & free.keys():
+            return given | found
+    shown = _suggested_columns(names, kind, given)
+    number = "score (higher is better), rank (1 is best) or distance (lower is better)"
+    raise ValueError(
+        f"{what} has {_listed(names)}, and not the names of one convention, such as qid, docid, "
+        f"{NUMBERS[kind][0]}. Say which are {', '.join(shown)}: {shown_columns(shown)}"
+        f"{f'; the number is {number}' if kind == 'run' else ''}. Qrels come first, then runs."
+    )
+
+
+def _missing(chosen: Mapping[str, str], kind: str) -> list[str]:
+    """Fields that a table of the kind needs and lacks."""
+    lacks = [field for field in ("qid", "docid") if field not in chosen]
+    return lacks if set(NUMBERS[kind]) & set(chosen) else [*lacks, NUMBERS[kind][0]]
+
+
+def _suggested_columns(names: Sequence[str], kind: str, given: Mapping[str, str]) -> dict[str, str]:
+    """The columns to write: for each field that is missing, the name that comes nearest."""
+    shown = dict(given)
+    fields = [field for field in FIELDS[kind] if field != "run"]
+    near = ((_likeness(field, name), field, name) for field in fields for name in names)
+    for ratio, field, name in sorted(near, reverse=True):
+        numbered = field in NUMBERS[kind] and set(NUMBERS[kind]) & set(shown)
+        if (
+            ratio > _LEAST_LIKENESS
+            and not numbered
+            and not {field, name} & {*shown, *shown.values()}
+        ):
+            shown[field] = name
+    shown |= dict.fromkeys(_missing(shown, kind), "...")
+    return {field: shown[field] for field in FIELDS[kind] if field in shown}
+
+
+def _likeness(field: str, name: str) -> float:
+    """How much a name, or a part of it, looks like the words for a field."""
+    parts = [*re.split(r"[\W_]+", name.lower().removesuffix("id")), name.lower()]
+    pairs = ((part, word) for part in parts for word in _SIMILAR[field].split())
+    likeness = max(SequenceMatcher(None, *pair).ratio() for pair in pairs)
+    known = {convention.get(field) for convention in CONVENTIONS.values()} - {"score"}
+    return likeness + (name.lower() in known)
+
+
+def _listed(names: Sequence[str]) -> str:
+    text = f"the columns {', '.join(names[:20])}"
+    return f"{text} and {len(names) - 20} more" if len(names) > 20 else text
+
+
+def malformed(words: Sequence[str], kind: str, where: str) -> ValueError:
+    """The error for a line without the fields that it should have."""
+    choices = (shown_columns(["qid", "docid", field]) for field in NUMBERS[kind])
+    return ValueError(
+        f"{where}: {brief(' '.join(words))} has {counted(len(words), 'field')}. A line of {kind} "
+        f"is {LINES[kind]}, a table begins with names of columns, and the fields of a file without "
+        f"a header are said by columns, one for each, such as {' or '.join(choices)}."
+    )
+
+
+def names_columns(content: Iterable[object]) -> bool:
+    """Whether these are names of columns, and not ids of queries."""
+    names = {str(name).lower() for name in content}
+    return any({one["qid"], one["docid"]} <= names for one in CONVENTIONS.values())
+
+
+def not_by_query(content: Mapping[Any, Any], query: object, what: str) -> ValueError:
+    """The error for a dict whose entry for a query is neither a dict nor a list as the others."""
+    if names_columns(content):
+        return ValueError(
+            f"{what} has names of columns where queries are expected: make a frame of the columns, "
+            "or of all records, such as pandas.DataFrame(...)."
+        )
+    part = content[query]
+    example = (
+        f", such as {{{brief(query)}: [{brief(part)}]}}" if not hasattr(part, "items") else ""
+    )
+    return ValueError(
+        f"query {brief(query)} of {what} has {brief(part)}: the documents of each query are a "
+        f"dict of numbers by document, or all are lists, best first{example}."
+    )
+
+
+def not_a_number(field: str, value: object, where: str) -> ValueError:
+    """The error for a label, score, rank or distance that is something else."""
+    return ValueError(f"{where}: {field} {brief(value)} is not a number.")
+
+
+def bad_number(field: str, value: float, document: str, query: str, where: str) -> ValueError:
+    """The error for a number that cannot be a label, or is not finite."""
+    allowed = f"0 or from {LEAST_LABEL:g} to {MOST_LABEL:g}" if field == "label" else "finite"
+    return ValueError(
+        f"{where}: {field} of document {brief(document)} of query {brief(query)} is {value:g}: "
+        f"it must be {allowed}."
+    )
+
+
+def duplicate(document: str, query: str, where: str) -> ValueError:
+    """The error for a document that occurs twice in a query."""
+    return ValueError(
+        f"{where}: document {brief(document)} occurs twice in query {brief(query)}: keep one of "
+        f"them, or read the table with {argument('duplicates', 'first')} or 'max', the best one."
+    )
+
+
+def contradiction(what: str) -> ValueError:
+    """The error for a run whose scores and ranks order every query in opposite ways."""
+    fields = ["qid", SKIPPED, "docid", "rank", "distance", SKIPPED]
+    return ValueError(
+        f"the scores and the ranks of {what} order every query in opposite ways. If lower values "
+        "are better, read them as the field distance, not score, and if only the ranks are right, "
+        f"as rank without score: lines of TREC by {shown_columns(fields)}."
+    )
+
+
+def missing_file(path: str, query: object) -> FileNotFoundError:
+    """The error for a text in a dict that is not the path of a run, and may be a document."""
+    text = (
+        f"{os.strerror(errno.ENOENT)}; a document is written {{{brief(query)}: [{brief(path)}]}}"
+    )
+    return FileNotFoundError(errno.ENOENT, text, path)
+
+
+def id_difference(ids: Iterable[str], known: Iterable[str], what: str) -> str:
+    """How ids of a run differ from those of the qrels, if none of a query is among them."""
+    ids, known = list(ids), list(known)
+    plain = {_plain(one): one for one in known}
+    near = next((one for one in ids if _plain(one) in plain), None)
+    if near is None:
+        first = brief(ids[0]) if ids else "missing"
+        return f"its first {what} is {first}, and that of the qrels is {brief(known[0])}"
+    other = plain[_plain(near)]
+    if near == other:
+        return f"{what} {brief(near)} is judged for other queries only"
+    return (
+        f"{what} {near!a} is {other!a} in the qrels, which differs in case, in white space or in "
+        "its Unicode form"
+    )
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold().strip()
+
+
+def unreadable(source: object, what: str) -> ValueError:
+    """The error for an object that is neither a file, nor a frame, nor a dict."""
+    return ValueError(
+        f"{what} of type {type(source).__name__} cannot be read, {brief(source)}: pass a file, a "
+        "frame with named columns, a dict from queries to documents, or for the matrices of a "
+        "vector index Run.from_top_k(qids, indices, scores). Of records, tuples and objects of "
+        "other tools, make a frame, such as pandas.DataFrame(records), or a dict, by to_dict."
+    )
+
+
+def check_fusion(named: Mapping[str, Sequence[str]], name: str) -> None:
+    """Raise ValueError unless runs, of which the ids of queries are given, share queries."""
+    if len(named) < 2:
+        raise ValueError(f"fusion needs at least two runs, and {list(named)} is the only one.")
+    if name in named:
+        raise ValueError(f"{argument('name', name)} is the name of a run: choose another.")
+    count = Counter(query for ids in named.values() for query in ids)
+    for system, ids in named.items():
+        if all(count[query] == 1 for query in ids):
+            raise ValueError(
+                f"run {system!r} shares no query with the other runs: check that their query ids "
+                "are spelled alike."
+            )
+
+
+def check_run_weights(weights: Any, names: Sequence[str]) -> list[float]:
+    """A weight for each run, from a sequence or from a mapping by name."""
+    if isinstance(weights, Mapping) and set(weights) == set(names):
+        weights = [weights[name] for name in names]
+    numbers = check_numbers("weights", weights)
+    if len(numbers) != len(names):
+        raise ValueError(f"weights has {len(numbers)} numbers, and there are {len(names)} runs.")
+    return list(numbers)
+
+
+def check_top_k(
+    qids: Any, indices: Any, scores: Any, docids: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Query, document and score of each place in the matrices of a vector index that has one."""
+    ids, places = np.asarray(qids, object), np.asarray(indices)
+    ranks = np.broadcast_to(-np.arange(places.shape[-1]) - 1.0, places.shape)
+    numbers = ranks if scores is None else np.asarray(scores)
+    if places.ndim != 2 or len(places) != len(ids) or numbers.shape != places.shape:
+        raise ValueError(
+            f"{len(ids)} qids, indices of shape {places.shape} and scores of {numbers.shape} do "
+            "not fit: pass a row of indices and of scores for each query."
+        )
+    whole = places.dtype.kind in "iu"
+    filled = places >= 0 if whole else np.full(places.shape, True)
+    steps = np.diff(numbers, axis=1)[filled[:, 1:] & filled[:, :-1]]
+    if (steps > 0).any() and not (steps < 0).any():
+        raise ValueError(
+            "scores rise from left to right in all rows, and the best document comes first: of "
+            "distances, pass the negative ones."
+        )
+    documents = places[filled]
+    if docids is not None:
+        names = np.asarray(docids, object)
+        if not whole or documents.max(initial=0) >= len(names):
+            raise ValueError(f"indices are not all places in docids, which are below {len(names)}.")
+        documents = names[documents]
+    return ids[np.nonzero(filled)[0]], documents, numbers[filled]
