@@ -99,8 +99,9 @@ def recommended_ranker(
     ]
     if booster == "catboost":
         yeti = import_booster("catboost").CatBoostRanker(
-            loss_function="YetiRank", iterations=400, learning_rate=0.05, random_seed=seed,
-            thread_count=n_jobs, verbose=False, allow_writing_files=False,
+            loss_function="YetiRank", iterations=400, learning_rate=0.05, depth=4, rsm=0.7,
+            l2_leaf_reg=10, random_seed=seed, thread_count=n_jobs, verbose=False,
+            allow_writing_files=False,
         )  # fmt: skip
         rankers.append(("catboost", boosted(yeti, None)))
     return RankerMean(rankers, scoring=metric)
