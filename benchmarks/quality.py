@@ -18,8 +18,8 @@ others, and are not trained again.
 A FOLDER holds S1.txt .. S5.txt or Fold1 .. Fold5 (also .gz and .xz), or two other files: each is
 once the training file, with a quarter of its queries for validation, and once the test file. Runs
 that are in the log are not repeated, so an interrupted benchmark continues. --report only prints
-the tables. The tables side by side are those of docs/what_to_train.md; the last table, of means and
-their members, is that of docs/evidence/means.md. docs/figures.py draws the file of --csv.
+the tables. The tables side by side are those of docs/what_to_train.md; the last table has means
+and their members. docs/figures.py draws the file of --csv.
 """
 
 from __future__ import annotations
