@@ -116,13 +116,13 @@ def draw() -> None:
         1, len(found), sharey=True, sharex=True, squeeze=False,
         figsize=(5.2, 0.3 * len(names) + 1.1), layout="constrained",
     )  # fmt: skip
-    for ax, (collection, title) in zip(axes[0], COLLECTIONS.items(), strict=True):
+    for ax, (collection, part) in zip(axes[0], found.items(), strict=True):
         for row, name in enumerate(names):
-            mean, low, high = found[collection].loc[name]
+            mean, low, high = part.loc[name]
             color = "#1b6ca8" if name.startswith("recommended") else "#6a6a6a"
             ax.errorbar(mean, row, xerr=[[mean - low], [high - mean]], fmt="o", color=color)
         ax.axvline(0, color="black", linewidth=0.8)
-        ax.set_title(title)
+        ax.set_title(COLLECTIONS.get(collection, collection))
         ax.spines[["top", "right", "left"]].set_visible(False)
         ax.tick_params(left=False)
     axes[0, 0].set_yticks(range(len(names)), names)

@@ -111,7 +111,7 @@ def test_a_module_names_what_is_public(module):
 
 
 def test_the_interface_stays_small_and_shows_its_signatures():
-    """At most 190 functions and classes, four of them in modules that are left out here."""
+    """At most 191 functions and classes, four of them in modules that are left out here."""
     modules = [skrank, *MODULES]
     named = {
         f"{m.__name__}.{name}": getattr(m, name)
@@ -119,7 +119,7 @@ def test_the_interface_stays_small_and_shows_its_signatures():
         for name in getattr(m, "__all__", ())
     }
     found = {name: thing for name, thing in named.items() if callable(thing)}
-    assert len(set(map(id, found.values()))) <= 190 - 4
+    assert len(set(map(id, found.values()))) <= 191 - 4
     assert {name.rpartition(".")[2] for name in found.keys() - SIGNATURES} == {"CutQueryWarning"}
 
 
