@@ -139,7 +139,7 @@ def test_a_parameter_has_one_default(name):
 def test_the_seed_is_fixed_where_results_are_reported():
     """None in estimators, splitters and data, as in scikit-learn; elsewhere reports repeat."""
     fresh = {name for name, default in those_with("random_state").items() if default is None}
-    kinds = "Ranker|KFold|Split|train_test_split|tune|make_ranking|QueryFeatures"
+    kinds = "Ranker|recommended_ranker|KFold|Split|train_test_split|tune|make_ranking|QueryFeatures"
     assert {name for name in fresh if not re.search(f"({kinds})$", name)} == set()
     assert fresh == {name for name in those_with("random_state") if re.search(f"({kinds})$", name)}
 
@@ -179,6 +179,7 @@ def test_rankers_have_the_same_parameters():
 
 
 RANDOM = (
+    "recommended_ranker",
     "Ranker", "QueryKFold", "QueryShuffleSplit", "query_train_test_split", "tune", "make_ranking",
 )  # fmt: skip
 
