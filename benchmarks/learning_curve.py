@@ -1,15 +1,17 @@
 """nDCG@10 and AP by the number of training queries, on generated data.
 
 Each seed makes a collection for each noise of the labels and each number of training queries, with
-300 further queries to test on. "own" are LightGBM's own parameters: 100 rounds, a learning rate of
-.1, no queries held out. "default" and "regularised" trees have at most 400 rounds, a learning rate
-of .05, and early stopping on a fifth of the queries; "refit" trains on all queries afterwards. Each
-finished collection is added to the CSV file; a second call continues where the first one ended.
+300 further queries to test on. The rankers are `skrank.recommended_ranker`, each of its boosters
+alone, a linear ranker, and the boosters with their own objectives: LightGBM and XGBoost with their
+default parameters, trained on all queries, and all three with the trees, the early stopping and the
+refit of the recommended ranker. Each finished row is added to the CSV file; a second call continues
+where the first one ended.
 
     python benchmarks/learning_curve.py docs/_static/learning_curve.csv [--seeds 10]
-        [--queries 100 300 1000 3000]
+        [--queries 100 300 1000 3000] [--only NAME ...]
 
-docs/figures.py draws the file. It takes half an hour of processor time.
+docs/figures.py draws the file; --report prints differences from LightGBM's and CatBoost's own
+objectives, with paired t-tests over seeds.
 """
 
 from __future__ import annotations
@@ -21,7 +23,11 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 from lightgbm import LGBMRanker
+from sklearn.base import clone
+from xgboost import XGBRanker
 
 import skrank
 from skrank.datasets import make_ranking
@@ -29,41 +35,61 @@ from skrank.datasets import make_ranking
 N_TEST = 300
 NOISES = (1.5, 0.7)
 METRICS = [skrank.metric("ndcg@10"), skrank.metric("ap")]
-COLUMNS = ["noise", "queries", "seed", "trees", "objective", "ndcg@10", "ap"]
-SLOW = {"n_estimators": 400, "learning_rate": 0.05}
-TREES = {
-    "own": {},
-    "default": SLOW,
-    "regularised": SLOW
-    | {"num_leaves": 15, "min_child_samples": 50, "colsample_bytree": 0.7, "subsample": 0.8}
-    | {"subsample_freq": 1, "extra_trees": True, "reg_lambda": 10},
-}
-FROM_LINEAR = {"objective": "gap", "init": "linear"}
-STOP = {"eval_metric": "ndcg@10", "validation_fraction": 0.2, "random_state": 0}
+COLUMNS = ["noise", "queries", "seed", "ranker", "ndcg@10", "ap"]
+BASES = ("LightGBM lambdarank", "CatBoost YetiRank")  # for --report
 
 
-def rankers(seed: int) -> Iterator[tuple[str, str, object]]:
-    """Trees, objective and ranker of each contestant."""
-    for trees, parameters in TREES.items():
-        booster = LGBMRanker(**parameters, n_jobs=1, verbosity=-1, random_state=seed)
-        stop = {} if trees == "own" else STOP
-        for name, objective in (("lambdarank", {}), ("GAP from linear", FROM_LINEAR)):
-            yield trees, name, skrank.GroupedRanker(booster, **objective, **stop)
-            if trees == "default":
-                again = skrank.GroupedRanker(booster, options={"refit": True}, **objective, **stop)
-                yield "default, refit", name, again
-    yield "linear", "GAP", skrank.LinearRanker("gap")
+def rankers(seed: int) -> dict[str, object]:
+    """Rankers by name."""
+    quiet = {"n_jobs": 1, "verbosity": -1, "random_state": seed}
+    made = {
+        "LightGBM lambdarank": skrank.GroupedRanker(LGBMRanker(**quiet)),
+        "XGBoost rank:ndcg": skrank.GroupedRanker(XGBRanker(n_jobs=1, random_state=seed)),
+        "LinearRanker": skrank.LinearRanker("gap"),
+    }
+    for booster, title in (("lightgbm", "LightGBM"), ("xgboost", "XGBoost")):
+        mean = skrank.recommended_ranker(booster, n_jobs=1, random_state=seed)
+        made[f"recommended, {title}"] = mean
+        for name, ranker in mean.estimators:
+            made[f"{title}, {name} trees"] = ranker
+            own = clone(ranker).set_params(objective=None, init=None)
+            made[f"{title}, {name} trees, own objective"] = own
+    mean = skrank.recommended_ranker("catboost", n_jobs=1, random_state=seed)
+    made["recommended, CatBoost"] = mean
+    made["CatBoost YetiRank from linear"] = mean.get_params()["catboost"]
+    made["CatBoost YetiRank"] = clone(mean.get_params()["catboost"]).set_params(init=None)
+    return made
 
 
-def collection(noise: float, n_queries: int, seed: int) -> Iterator[list[object]]:
+def collection(noise: float, n_queries: int, seed: int, names: set[str]) -> Iterator[list[object]]:
     """Rows of one collection."""
     data = make_ranking(n_queries + N_TEST, noise=noise, random_state=seed)
     y = skrank.with_groups(data.relevance, data.qid)
     train = data.qid < n_queries
-    for trees, objective, ranker in rankers(seed):
-        scores = ranker.fit(data.X[train], y[train]).predict(data.X[~train])
-        values = [f"{metric(y[~train], scores):.5f}" for metric in METRICS]
-        yield [noise, n_queries, seed, trees, objective, *values]
+    for name, ranker in rankers(seed).items():
+        if name in names:
+            scores = ranker.fit(data.X[train], y[train]).predict(data.X[~train])
+            values = [f"{metric(y[~train], scores):.5f}" for metric in METRICS]
+            yield [noise, n_queries, seed, name, *values]
+
+
+def report(path: Path) -> None:
+    """Print mean differences in points, and p-values over seeds."""
+    table = pd.read_csv(path).set_index(["noise", "queries", "ranker", "seed"])
+    for (noise, n_queries), part in table.groupby(level=["noise", "queries"]):
+        values = part.droplevel(["noise", "queries"])
+        names = values.index.unique("ranker")
+        for base in [name for name in BASES if name in names]:
+            print(f"\nnoise {noise}, {n_queries} queries, against {base}")
+            for name in names.drop(base):
+                cells = []
+                for metric in ("ndcg@10", "ap"):
+                    pair = values[metric].unstack("ranker")[[name, base]].dropna().to_numpy()
+                    p = float(skrank.stats.paired_t(pair).p_value[0]) if len(pair) > 1 else np.nan
+                    cells.append(
+                        f"{metric} {100 * (pair[:, 0] - pair[:, 1]).mean():+.2f} ({p:.3f})"
+                    )
+                print(f"    {name:44}", ", ".join(cells))
 
 
 def main() -> None:
@@ -71,19 +97,25 @@ def main() -> None:
     parser.add_argument("file", type=Path, help="CSV file, to which rows are added")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--queries", type=int, nargs="+", default=[100, 300, 1000, 3000])
+    parser.add_argument("--only", nargs="+", metavar="NAME", default=list(rankers(0)))
+    parser.add_argument("--report", action="store_true", help="run nothing")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    if options.report:
+        report(options.file)
+        return
     done = set()
     if options.file.exists():
         with options.file.open(encoding="utf-8") as file:
-            done = {tuple(row[:3]) for row in csv.reader(file)}
+            done = {tuple(row[:4]) for row in csv.reader(file)}
+    else:
+        options.file.write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
     for seed, n_queries, noise in product(range(options.seeds), options.queries, NOISES):
-        if (str(noise), str(n_queries), str(seed)) in done:
-            continue
-        rows = list(collection(noise, n_queries, seed))
-        with options.file.open("a", newline="", encoding="utf-8") as file:
-            csv.writer(file, lineterminator="\n").writerows(rows if done else [COLUMNS, *rows])
-        done.add((str(noise), str(n_queries), str(seed)))
+        place = (str(noise), str(n_queries), str(seed))
+        names = {name for name in options.only if (*place, name) not in done}
+        for row in collection(noise, n_queries, seed, names):
+            with options.file.open("a", newline="", encoding="utf-8") as file:
+                csv.writer(file, lineterminator="\n").writerow(row)
         print(f"seed {seed}, {n_queries} queries, noise {noise}: done", flush=True)
 
 

@@ -8,16 +8,18 @@ trees. A star marks a difference only between rankers with the same trees. A con
 ranker with other seeds: its difference from the ranker shows the noise.
 
     python benchmarks/quality.py FOLDER [FOLDER ...] [--seeds 10] [--jobs 2] [--log quality.jsonl]
-        [--only NAME ...] [--report] [--against NAME] [--plot quality.svg] [--markdown]
+        [--only NAME ...] [--report] [--against NAME] [--csv gain.csv] [--markdown]
 
 Rows "mean" are means of two rankers, with different seeds if both are the same ranker. A mean is
-compared with means of the same trees.
+compared with means of the same trees. The rows "recommended" are the rankers of
+`skrank.recommended_ranker` and their means, which here stop early on the validation part, as all
+others, and are not trained again.
 
 A FOLDER holds S1.txt .. S5.txt or Fold1 .. Fold5 (also .gz and .xz), or two other files: each is
 once the training file, with a quarter of its queries for validation, and once the test file. Runs
 that are in the log are not repeated, so an interrupted benchmark continues. --report only prints
-the tables. The tables side by side are those of docs/what_to_train.md; the last table, of means and
-their members, is that of docs/evidence/means.md.
+the tables. The tables side by side are those of docs/what_to_train.md; the last table has means
+and their members. docs/figures.py draws the file of --csv.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ from skrank.model_selection import query_train_test_split
 
 METRICS = ["ndcg@10", "ap", "precision@10", "err@20", "gap"]
 ROUNDS, PATIENCE, RATE = 400, 60, 0.05
-SHOWN = {"ndcg@10": "nDCG@10", "ap": "AP"}  # in the plot and in the tables side by side
+SHOWN = {"ndcg@10": "nDCG@10", "ap": "AP"}  # in the tables side by side
 MORE = ", regularised"  # suffix of the name of a contestant
 BASE = "LightGBM lambdarank"  # default of --against
 
@@ -61,12 +63,15 @@ class Contestant:
     binary : bool
         True to train on labels clipped to 1, for objectives that do not accept grades.
     first_seed : int
+    fixed : bool
+        True if the trees have one setting only.
     """
 
     make: Callable[[int, bool], Any]
     options: dict[str, Any] = field(default_factory=dict)
     binary: bool = False
     first_seed: int = 0
+    fixed: bool = False
 
     @property
     def linear(self) -> bool:
@@ -126,6 +131,16 @@ def cat(loss: str) -> Callable[[int, bool], Any]:
     return make
 
 
+def recommended(booster: str, member: str) -> Callable[[int, bool], Any]:
+    """The booster of one of the rankers of `skrank.recommended_ranker`."""
+
+    def make(seed: int, regularised: bool) -> Any:
+        ranker = skrank.recommended_ranker(booster, n_jobs=1, random_state=seed)
+        return ranker.get_params()[f"{member}__estimator"]
+
+    return make
+
+
 GAP, START = {"objective": "gap"}, {"init": "linear"}
 CONTESTANTS = {
     BASE: Contestant(light()),
@@ -153,6 +168,14 @@ CONTESTANTS = {
     "XGBoost, GAP from linear": Contestant(extreme(), GAP | START),
     "CatBoost YetiRank from linear": Contestant(cat("YetiRank"), START),
     "LightGBM, GAP from linear, control": Contestant(light(), GAP | START, first_seed=1000),
+    **{
+        f"recommended: {library}, {member} trees": Contestant(
+            recommended(library.lower(), member), GAP | START, fixed=True
+        )
+        for library in ("LightGBM", "XGBoost")
+        for member in ("default", "regularised")
+    },
+    "recommended: CatBoost": Contestant(recommended("catboost", "catboost"), START, fixed=True),
 }
 LAMBDARANK, FROM_LINEAR, YETIRANK = (
     BASE + MORE,
@@ -166,6 +189,11 @@ MEANS = {
     "mean: 2 LightGBM, GAP from linear": (FROM_LINEAR, FROM_LINEAR),
     "mean: LightGBM, GAP from linear; CatBoost YetiRank": (FROM_LINEAR, YETIRANK),
 }  # each library with its better setting: LightGBM with regularised trees, CatBoost without
+for _library in ("LightGBM", "XGBoost"):
+    MEANS[f"recommended, {_library}"] = tuple(
+        f"recommended: {_library}, {member} trees" for member in ("default", "regularised")
+    )
+MEANS["recommended, CatBoost"] = (*MEANS["recommended, LightGBM"], "recommended: CatBoost")
 
 
 # running ------------------------------------------------------------------------------------------
@@ -197,7 +225,8 @@ def runs_of(collection: str, folds: int, titles: list[str], seeds: int) -> Itera
             name, regularised = title.removesuffix(MORE), title.endswith(MORE)
             one = CONTESTANTS.get(name)
             first = one.first_seed if one else 0
-            if not (one and one.linear and (regularised or seed)):
+            repeated = one is not None and one.linear and (regularised or seed)
+            if not (repeated or (one is not None and one.fixed and regularised)):
                 for fold in range(folds):
                     yield Run(collection, fold, name, regularised, first + seed)
 
@@ -346,7 +375,12 @@ def same_trees(name: str, other: str) -> bool:
 
 
 def trees(title: str) -> list[bool] | None:
-    """For each model of a row, True if its trees are regularised; None for a linear ranker."""
+    """For each model of a row, True if its trees are regularised.
+
+    None for linear and recommended rankers, which are compared with all.
+    """
+    if title.startswith("recommended"):
+        return None
     if title in MEANS:
         return sorted(one.endswith(MORE) for one in MEANS[title])
     if CONTESTANTS[title.removesuffix(MORE)].linear:
@@ -372,12 +406,21 @@ def summary(tests: pd.DataFrame, against: str) -> pd.DataFrame:
                 {
                     "collection": collection, "metric": metric, "name": name,
                     "mean": table[name].mean(), "ahead": (table[name] - base[metric]).mean(),
+                    **_interval((table[name] - base[metric]).to_numpy()),
                     "p": adjusted.get(name, np.nan), "sd": seeds.loc[name].std(),
                     "seeds": len(seeds.loc[name]),
                 }
                 for name in names
             ]  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def _interval(differences: np.ndarray) -> dict[str, float]:
+    """Ends of the 95 % interval of a mean difference over queries."""
+    if not differences.any():  # the contestant that others are compared with
+        return {"low": 0.0, "high": 0.0}
+    interval = skrank.stats.t_interval(differences)
+    return {"low": interval.low, "high": interval.high}
 
 
 def report(lines: list[dict[str, Any]], against: str, markdown: bool) -> pd.DataFrame:
@@ -449,38 +492,6 @@ def as_markdown(frame: pd.DataFrame) -> str:
     return head + "|---" * (1 + len(frame.columns)) + "|\n" + "\n".join(rows)
 
 
-def plot(found: pd.DataFrame, path: str) -> None:
-    """Means of nDCG@10 and AP, a panel per collection and metric."""
-    import matplotlib.pyplot as plt
-
-    collections = sorted(found.collection.unique())
-    names = [name for name in CONTESTANTS if name in set(found.name) and "control" not in name]
-    fig, axes = plt.subplots(
-        1, len(collections) * len(SHOWN), sharey=True, squeeze=False,
-        figsize=(3 * len(collections) * len(SHOWN) + 2, 0.28 * len(names) + 1),
-    )  # fmt: skip
-    for ax, (collection, metric) in zip(
-        axes[0], [(one, metric) for one in collections for metric in SHOWN], strict=True
-    ):
-        part = found[(found.collection == collection) & (found.metric == metric)].set_index("name")
-        for shift, more, marker in ((-0.12, "", "o"), (0.12, MORE, "s")):
-            shown = [i for i, name in enumerate(names) if name + more in part.index]
-            rows = part.loc[[names[i] + more for i in shown]]
-            colors = ["C3" if "linear" in names[i].lower() else "C0" for i in shown]
-            ax.scatter(
-                rows["mean"], np.array(shown) + shift, c=colors, marker=marker, s=18,
-                label="regularised trees" if more else "trees of the contest",
-            )  # fmt: skip
-        ax.set_title(f"{collection}: {metric}", fontsize=9)
-        ax.grid(axis="x", alpha=0.3)
-    axes[0, 0].set_yticks(range(len(names)), names, fontsize=8)
-    axes[0, 0].invert_yaxis()
-    axes[0, -1].legend(fontsize=7)
-    fig.tight_layout()
-    fig.savefig(path)
-    print(f"wrote {path}")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folders", nargs="+", metavar="FOLDER")
@@ -490,7 +501,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these rows")
     parser.add_argument("--report", action="store_true", help="run nothing")
     parser.add_argument("--against", default=BASE, metavar="NAME", help="what tests compare with")
-    parser.add_argument("--plot", metavar="FILE")
+    parser.add_argument("--csv", metavar="FILE", help="write differences and their intervals")
     parser.add_argument("--markdown", action="store_true")
     options = parser.parse_args()
     both = [name + more for name in CONTESTANTS for more in ("", MORE)]
@@ -498,8 +509,9 @@ def main() -> None:
     if not options.report:
         contest(options.folders, options)
     found = report(read(options.log), options.against, options.markdown)
-    if options.plot:
-        plot(found, options.plot)
+    if options.csv:
+        columns = ["collection", "metric", "name", "mean", "ahead", "low", "high", "p"]
+        found[columns].round(5).to_csv(options.csv, index=False)
 
 
 if __name__ == "__main__":

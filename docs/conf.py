@@ -10,7 +10,9 @@ import sys
 from pathlib import Path
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "docs" / "_extensions")]
@@ -112,5 +114,37 @@ def unlink_addresses(app: Sphinx, doctree: nodes.document) -> None:
             link.replace_self(nodes.Text(link.astext()))
 
 
+# what people search for, and the page that the search puts first
+SEARCHES = {
+    "clicks": "user_guide/logs",
+    "cross-validation": "user_guide/tuning",
+    "cv": "user_guide/boosters",
+    "install": "installation",
+    "p-value": "user_guide/judging",
+    "query column": "user_guide/data",
+    "recommender": "user_guide/recommenders",
+}
+
+
+def add_searches(app: Sphinx, doctree: nodes.document) -> None:
+    """Add main entries of the index, which a search puts before titles and texts."""
+    for number, (words, page) in enumerate(SEARCHES.items()):
+        if page == app.env.docname:
+            anchor = f"search-{number}"
+            entry = addnodes.index(entries=[("single", words, anchor, "main", None)])
+            doctree.insert(0, [entry, nodes.target("", "", ids=[anchor])])
+
+
+def link_public_name(
+    app: Sphinx, env: BuildEnvironment, node: addnodes.pending_xref, text: nodes.TextElement
+) -> nodes.Element | None:
+    """Link `Metric` to `skrank.Metric` in docstrings of other modules."""
+    name = f"skrank.{node['reftarget']}"
+    domain = env.get_domain("py")
+    return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, text)
+
+
 def setup(app: Sphinx) -> None:
     app.connect("doctree-read", unlink_addresses)
+    app.connect("doctree-read", add_searches)
+    app.connect("missing-reference", link_public_name)

@@ -50,6 +50,7 @@ from .preprocessing import QueryFeatures as QueryFeatures
 from .rankers import GroupedRanker as GroupedRanker
 from .rankers import LinearRanker as LinearRanker
 from .rankers import RankerMean as RankerMean
+from .rankers import recommended_ranker as recommended_ranker
 from .scoring import get_scorer_names as get_scorer_names
 from .scoring import scorer as scorer
 

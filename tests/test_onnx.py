@@ -87,8 +87,10 @@ def test_linear_rankers_and_means(path):
     start = LINEAR.fit(X, Y)
     np.testing.assert_allclose(served(start, X, path), start.predict(X), rtol=1e-12, atol=1e-12)
     members = [BOOSTERS["lightgbm"], BOOSTERS["catboost"], ("start", LINEAR), ("flat", FLAT)]
-    mean = RankerMean(members, weights=[3, 2, 1, 1]).fit(X, Y)
-    np.testing.assert_allclose(served(mean, X, path), mean.predict(X), rtol=1e-5, atol=1e-5)
+    recommended = skrank.recommended_ranker(n_jobs=1, random_state=0)
+    for mean in (RankerMean(members, weights=[3, 2, 1, 1]), recommended):
+        scores = mean.fit(X, Y).predict(X)
+        np.testing.assert_allclose(served(mean, X, path), scores, rtol=1e-5, atol=1e-5)
 
 
 FLAT = LinearRanker(alpha=1e9, positive=True)

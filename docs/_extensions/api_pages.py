@@ -76,7 +76,8 @@ def exported(module: ModuleType) -> list[str]:
 
 
 def listing(title: str, names: list[str], *, pages: bool) -> str:
-    """A table of names; `pages` says whether each gets a page of its own."""
+    """A table of names, warnings last; `pages` says whether each gets a page of its own."""
+    names = sorted(names, key=lambda name: name.endswith("Warning"))
     if not names:
         return ""
     options = "   :toctree: generated\n   :nosignatures:\n" if pages else "   :nosignatures:\n"

@@ -4,5 +4,6 @@ from skrank.rankers._base import Ranker
 from skrank.rankers._grouped import GroupedRanker
 from skrank.rankers._linear import LinearRanker
 from skrank.rankers._mean import RankerMean
+from skrank.rankers._recommended import recommended_ranker
 
-__all__ = ["GroupedRanker", "LinearRanker", "Ranker", "RankerMean"]
+__all__ = ["GroupedRanker", "LinearRanker", "Ranker", "RankerMean", "recommended_ranker"]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 
+import joblib
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing
@@ -27,6 +30,9 @@ from skrank.rankers._rows import Part
 VALIDATION = "validation"  # name of the validation part in logs
 _DEFAULT_METRIC = "ndcg@10"  # for early stopping of rankers with their own objective
 _ROWS = 100  # training rows on which predictions are compared with margins
+
+# linear starts that `shared_starts` has trained, by the hash of their parameters and rows
+_SHARED: ContextVar[dict[str, Estimator] | None] = ContextVar("_SHARED", default=None)
 
 Log = dict[str, list[float]]  # values per round, by the name of the metric
 
@@ -291,18 +297,39 @@ class Fit:
         return best + 1
 
 
-def trained_start(kind: EstimatorKind, init: Estimator, scale: float | None, train: Part) -> Start:
-    """Train a clone of `init`, an estimator of this kind.
+@contextmanager
+def shared_starts() -> Iterator[None]:
+    """Inside this context, linear starts with equal parameters and rows are trained once."""
+    token = _SHARED.set({})
+    try:
+        yield
+    finally:
+        _SHARED.reset(token)
+
+
+def trained_start(
+    kind: EstimatorKind, init: Estimator, scale: float | None, train: Part, *, shared: bool
+) -> Start:
+    """Train a clone of `init`, an estimator of this kind, or take that of `shared_starts`.
 
     Its scores are scaled to the standard deviation `scale`; None: they are not scaled.
     """
-    fit = Fit(kind, cloned(init), replace(train, params={}))
-    fit.run()
-    start = Start(fit.estimator, 1.0)
+    known, key = _SHARED.get() if shared else None, ""
+    if known is not None:
+        queries = train.queries
+        key = joblib.hash([init, train.X, train.y, train.weights, queries.ids, queries.sizes])
+    fitted = known.get(key) if known else None
+    if fitted is None:
+        fit = Fit(kind, cloned(init), replace(train, params={}))
+        fit.run()
+        fitted = fit.estimator
+    if known is not None:
+        known[key] = fitted
+    start = Start(fitted, 1.0)
     if scale is None:
         return start
     spread = train.spread(start.finite_scores(train.X))
-    return Start(fit.estimator, scale / spread if spread > 0 else 0.0)
+    return Start(fitted, scale / spread if spread > 0 else 0.0)
 
 
 def fit_of(

@@ -409,12 +409,12 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         kind = kind_of(self.estimator)
         fit = fit_of(self, kind, train, validation, max_grade)
         if self.init is not None:
-            init = self.init
+            init, shared = self.init, isinstance(self.init, str)
             if train.loaded is not None:
                 train = _dask.drawn(train.loaded, init).check().part()
-            if isinstance(init, str):
+            if shared:
                 init = linear_init(fit, grades=check.are_grades(train.y))
-            fit.start = trained_start(kind_of(init), init, self.init_scale, train)
+            fit.start = trained_start(kind_of(init), init, self.init_scale, train, shared=shared)
         boosts = isinstance(kind, Booster) and not kind.on_workers
         if stopped is not None:
             kind.repeat(fit, stopped)

@@ -16,7 +16,7 @@ from skrank._renamed import refuse_old_arguments
 from skrank._typing import Estimator, Options, Table
 from skrank.metrics import Metric
 from skrank.rankers._base import Ranker
-from skrank.rankers._fit import finite
+from skrank.rankers._fit import finite, shared_starts
 from skrank.rankers._kinds import OtherKind, kind_of, weight_argument
 from skrank.rankers._rows import Rows
 from skrank.scoring import RankingScorer
@@ -240,10 +240,11 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         assert train.groups is not None
         y = train.y if index_level(train.y) is not None else with_groups(train.y, train.groups)
         members = {}
-        for name, one in self._named():
-            member, weights = cloned(one), train.weights
-            more = {} if weights is None else {weight_argument(member): weights}
-            members[name] = member.fit(train.X, y, **more)
+        with shared_starts():
+            for name, one in self._named():
+                member, weights = cloned(one), train.weights
+                more = {} if weights is None else {weight_argument(member): weights}
+                members[name] = member.fit(train.X, y, **more)
         scores = (_finite_scores(name, one, part.X) for name, one in members.items())
         spreads = np.array([part.spread(one) for one in scores])
         self.named_estimators_ = Bunch(**members)

@@ -7,6 +7,7 @@ import ast
 import html
 import json
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -140,17 +141,26 @@ def test_pages_fit_wide_and_narrow_screens(built, tmp_path):
 
 
 def test_a_search_finds_pages_by_these_words(built):
-    """Sphinx puts pages first whose title, or that of a section, has the words."""
+    """Sphinx puts pages with a main entry of the index first."""
     folder, _ = built
     text = (folder / "searchindex.js").read_text(encoding="utf-8")
     index = json.loads(text.removeprefix("Search.setIndex(").removesuffix(")"))
-    titles = {title.lower(): places for title, places in index["alltitles"].items()}
-    for words, page in {
-        "missing values": "user_guide/linear",
-        "query column": "user_guide/data",
-        "p-values": "user_guide/judging",
-    }.items():
-        assert [index["docnames"][number] for number, _ in titles[words]] == [page]
+    entries = {
+        words: [index["docnames"][number] for number, _, main in places if main]
+        for words, places in index["indexentries"].items()
+    }
+    for words, page in runpy.run_path(str(ROOT / "docs" / "conf.py"))["SEARCHES"].items():
+        assert entries[words] == [page]
+    assert len(index["alltitles"].get("cv", [])) == 0  # of LightGBM and XGBoost
+
+
+def test_names_of_metrics_are_links_and_warnings_come_last(built):
+    folder, _ = built
+    api = folder / "reference" / "api"
+    text = (api / "generated" / "skrank.metrics.ERR.html").read_text(encoding="utf-8")
+    assert 'title="skrank.Metric"' in text
+    text = (api / "index.html").read_text(encoding="utf-8")
+    assert text.index("skrank.with_groups") < text.index("skrank.CutQueryWarning")
 
 
 def test_metrics_are_not_addresses_of_mailboxes(pages):

@@ -27,12 +27,16 @@ STOP = {
 LINEAR = LinearRanker(options={"max_iter": 20, "tol": 1e-3}, random_state=0)
 BOOSTED = GroupedRanker(lgbm(n_estimators=8), objective="gap", random_state=0)
 MEAN = RankerMean([BOOSTED, LINEAR])
+RECOMMENDED = skrank.recommended_ranker(n_jobs=1, random_state=0).set_params(
+    default__estimator__n_estimators=6, regularised__estimator__n_estimators=6
+)
 RATES = {"estimator__learning_rate": [0.01, 0.3]}
 # rankers, and parameters to search
 RANKERS = {
     "grouped": (BOOSTED, {"estimator__num_leaves": [3, 7], "max_queries": [20, None]}),
     "linear": (LINEAR, {"alpha": [1e-3, 10.0], "objective": ["gap", "ndcg"]}),
     "mean": (MEAN, {"groupedranker__estimator__num_leaves": [3, 7], "weights": [[1, 9], None]}),
+    "recommended": (RECOMMENDED, {"default__estimator__num_leaves": [3, 31]}),
     "xgboost": (GroupedRanker(xgb(n_estimators=12), objective="gap", **STOP), RATES),
     "catboost": (GroupedRanker(cat(iterations=12), init=LINEAR, **STOP), RATES),
     "hist": (GroupedRanker(hist(max_iter=5), max_queries=60, random_state=0), RATES),
