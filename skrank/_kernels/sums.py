@@ -32,7 +32,8 @@ def _emit():
 def _loop(ir, builder, data, start, end):
     """Write the instructions of `sum_lanes`; `start` and `end` are integers of 64 bits."""
     vector = ir.VectorType(data.type.pointee, N_SUMS)
-    before, loop, after = builder.block, *(builder.append_basic_block() for _ in range(2))
+    before = builder.block
+    loop, after = builder.append_basic_block(), builder.append_basic_block()
     builder.cbranch(builder.icmp_unsigned("<", start, end), loop, after)
 
     builder.position_at_end(loop)

@@ -74,7 +74,7 @@ def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.
         if "convert" not in str(error) and isinstance(error, ValueError):  # of the shape
             raise
         raise ValueError(f"X must hold numbers ({error}): {remedy}.") from None
-    _check_range(values, names or range(values.shape[1]), _LARGEST)
+    _check_largest(values, names or range(values.shape[1]), _LARGEST)
     return values
 
 
@@ -150,19 +150,19 @@ def _all_read(dtype: Any) -> bool:
     return dtype.kind in "fiu" and not isinstance(dtype, pd.ArrowDtype)
 
 
-def check_range(X: Any, largest: float) -> None:
+def check_largest(X: Any, largest: float) -> None:
     """Refuse numbers of an array, CSR matrix or frame beyond the `largest` that a booster reads."""
     if np.isinf(largest):
         return
     if not hasattr(X, "isetitem"):
-        _check_range(X, range(X.shape[1]), largest)
+        _check_largest(X, range(X.shape[1]), largest)
         return
     for name, column in X.items():
         if str(column.dtype) != "category":
-            _check_range(np.asarray(column, dtype=np.float64)[:, None], [name], largest)
+            _check_largest(np.asarray(column, dtype=np.float64)[:, None], [name], largest)
 
 
-def _check_range(values: Any, names: Sequence[object], largest: float) -> None:
+def _check_largest(values: Any, names: Sequence[object], largest: float) -> None:
     """Refuse infinite values, and values beyond `largest`."""
     data = values if isinstance(values, np.ndarray) else values.data
     if data.dtype.kind != "f" or not data.size:

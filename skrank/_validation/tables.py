@@ -175,9 +175,7 @@ def not_by_query(content: Mapping[Any, Any], query: object, what: str) -> ValueE
             "or of all records, such as pandas.DataFrame(...)."
         )
     part = content[query]
-    example = (
-        f", such as {{{brief(query)}: [{brief(part)}]}}" if not hasattr(part, "items") else ""
-    )
+    example = f", such as {{{brief(query)}: [{brief(part)}]}}" if not hasattr(part, "items") else ""
     return ValueError(
         f"query {brief(query)} of {what} has {brief(part)}: the documents of each query are a "
         f"dict of numbers by document, or all are lists, best first{example}."
@@ -218,9 +216,7 @@ def contradiction(what: str) -> ValueError:
 
 def missing_file(path: str, query: object) -> FileNotFoundError:
     """The error for a text in a dict that is not the path of a run, and may be a document."""
-    text = (
-        f"{os.strerror(errno.ENOENT)}; a document is written {{{brief(query)}: [{brief(path)}]}}"
-    )
+    text = f"{os.strerror(errno.ENOENT)}; a document is written {{{brief(query)}: [{brief(path)}]}}"
     return FileNotFoundError(errno.ENOENT, text, path)
 
 

@@ -339,7 +339,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             self._named_columns = kind.named_columns(self.estimator, rows.params)
         rows = super()._resolved(rows, validation=validation)
         check.check_names(rows.X, kind.forbidden_names, type(self.estimator).__name__)
-        check.check_range(rows.X, kind.largest_feature(self.estimator))
+        check.check_largest(rows.X, kind.largest_feature(self.estimator))
         return rows
 
     def _needs_queries(self, *, validation: bool) -> bool:

@@ -118,9 +118,7 @@ def _json(text: bytes, row: bytes, kind: str, reading: Reading, name: str) -> tu
         with check.about(name):
             content = json.loads(text, object_pairs_hook=_unique_keys)
             if not isinstance(content, dict):
-                raise ValueError(
-                    f"{check.brief(content)} is not a dict from queries to documents."
-                )
+                raise ValueError(f"{check.brief(content)} is not a dict from queries to documents.")
         return of_queries(content, kind, name)
     lines, records = [], []
     for number, line in enumerate(text.split(b"\n"), 1):
