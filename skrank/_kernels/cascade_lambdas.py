@@ -51,7 +51,7 @@ class _Lower(NamedTuple):
     score: float
 
 
-def _workspace(first, last, indptr, lists, tables, pairs, out):
+def _workspace(first, last, indptr, lists, tables, pairs, wide, out):
     """`ranks` in the precision of pairs, float64 scores by rank, and a tile."""
     longest, real = tiles.longest(first, last, indptr), out.grad.dtype
     # `_PLACE` is read for a whole tile
@@ -121,7 +121,7 @@ def _load(tile, low, size, ranks, score):
 
 
 @subroutine()
-def _compare(tile, low, size, n, ranks, score, scale):
+def _compare(tile, low, size, n, ranks, score, scale, wide):
     """Compare the documents of a tile with all documents below them; the query has `n` documents.
 
     Returns the sum of the pulls of these pairs.
@@ -132,7 +132,7 @@ def _compare(tile, low, size, n, ranks, score, scale):
         n_lanes = np.uint64((n_above + LANES - 1) // LANES) * np.uint64(LANES)
         rho, scaled_rho = ranks[_RHO, r], ranks[_SCALED_RHO, r]
         phi, exp = ranks[_PHI_OF, r], ranks[_EXP_OF, r]
-        if scale.wide:
+        if wide is not None:
             precise = _Lower(rank, rho, scaled_rho, phi, exp, score[r])
             grad, hess = _sweep(tile, n_lanes, precise, score, low, scale)
         else:
@@ -163,12 +163,16 @@ def _fill(codes, order, start, n, stop, inverse, ranks):
 
 
 @kernel(work=_workspace)
-def lambdas(first, last, indptr, lists, tables, pairs, out, work):
-    """Fill in LambdaRank gradients. Pairs are computed in the precision of ``out.grad``."""
+def lambdas(first, last, indptr, lists, tables, pairs, wide, out, work):
+    """Fill in LambdaRank gradients. Pairs are computed in the precision of ``out.grad``.
+
+    For `wide` and what is returned see `quadratic_lambdas.lambdas`.
+    """
     codes, order, scores, inverse, weight = lists
     ranks, score, tile = work
     stop_of, depth = tables.stop, tables.depth
     exp, sums = ranks[_EXP_OF], (ranks[_GRAD_OF], ranks[_HESS_OF])
+    left = False
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n = stop - start
@@ -177,16 +181,20 @@ def lambdas(first, last, indptr, lists, tables, pairs, out, work):
             lambdarank.clear(out.grad, out.hess, start, stop)
             continue
         scale = lambdarank.scale_of(pairs, scores, start, stop, tile)
+        if scale.wide != (wide is not None):
+            left |= scale.wide
+            continue
         n_reached = _fill(codes, order, start, n, stop_of, inverse[q], ranks)
         lambdarank.scores_by_rank(scores, order, start, n, scale.origin, score)
-        if not scale.wide:
+        if wide is None:
             lambdarank.exponentials(n, score, scale.sigma, exp)
         pulls = 0.0
         n_upper = tiles.least(tiles.least(n_reached, pairs.truncation), depth)
         for low in range(0, n_upper, CAPACITY):
             size = tiles.least(CAPACITY, n_upper - low)
             _load(tile, low, size, ranks, score)
-            pulls += _compare(tile, low, size, n, ranks, score, scale)
+            pulls += _compare(tile, low, size, n, ranks, score, scale, wide)
             tiles.collect(tile, GRAD, low, size, sums[0])
             tiles.collect(tile, HESS, low, size, sums[1])
         lambdarank.write(out, q, start, order[start:stop], sums, pulls, weight[q], pairs)
+    return left

@@ -70,7 +70,7 @@ class _Upper(NamedTuple):
     score: float
 
 
-def _workspace(first, last, indptr, lists, tables, pairs, out):
+def _workspace(first, last, indptr, lists, tables, pairs, wide, out):
     """`ranks` in the precision of pairs, float64 scores by rank, steps, and a tile.
 
     The step between ranks that are i apart is at index FIELD + i. Lanes above the upper document
@@ -146,7 +146,7 @@ def _load(tile, low, size, ranks, score):
 
 
 @subroutine()
-def _compare(tile, part, ranks, score, step, scale):
+def _compare(tile, part, ranks, score, step, scale, wide):
     """Compare the documents of a tile with the documents above them.
 
     Returns the sum of the pulls of these pairs.
@@ -158,7 +158,7 @@ def _compare(tile, part, ranks, score, step, scale):
         if r >= low:  # the upper document is in the tile, too
             begin, rank = (r + 1 - low) // LANES * LANES, real(r - low)
         gain, fall, exp = ranks[_GAIN_OF, r], ranks[_FALL_OF, r], ranks[_EXP_OF, r]
-        if scale.wide:
+        if wide is not None:
             precise = _Upper(rank, near, gain, fall, exp, score[r])
             grad, hess = _sweep(tile, step, begin, end, precise, score, low, scale)
         else:
@@ -178,11 +178,15 @@ def _fill(codes, order, start, n, gain, inverse, ranks):
 
 
 @kernel(work=_workspace)
-def lambdas(first, last, indptr, lists, tables, pairs, out, work):
-    """Fill in LambdaLoss gradients. Pairs are computed in the precision of ``out.grad``."""
+def lambdas(first, last, indptr, lists, tables, pairs, wide, out, work):
+    """Fill in LambdaLoss gradients. Pairs are computed in the precision of ``out.grad``.
+
+    For `wide` and what is returned see `quadratic_lambdas.lambdas`.
+    """
     codes, order, scores, inverse, weight = lists
     ranks, score, step, tile = work
     exp, sums = ranks[_EXP_OF], (ranks[_GRAD_OF], ranks[_HESS_OF])
+    left = False
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n = stop - start
@@ -191,9 +195,12 @@ def lambdas(first, last, indptr, lists, tables, pairs, out, work):
             lambdarank.clear(out.grad, out.hess, start, stop)
             continue
         scale = lambdarank.scale_of(pairs, scores, start, stop, tile)
+        if scale.wide != (wide is not None):
+            left |= scale.wide
+            continue
         _fill(codes, order, start, n, tables.gain, inverse[q], ranks)
         lambdarank.scores_by_rank(scores, order, start, n, scale.origin, score)
-        if not scale.wide:
+        if wide is None:
             lambdarank.exponentials(n, score, scale.sigma, exp)
         pulls = 0.0
         for low in range(0, n, CAPACITY):
@@ -201,7 +208,8 @@ def lambdas(first, last, indptr, lists, tables, pairs, out, work):
             _load(tile, low, size, ranks, score)
             last_upper = tiles.least(low + size - 1, pairs.truncation)
             part = _Part(low, size, last_upper)
-            pulls += _compare(tile, part, ranks, score, step, scale)
+            pulls += _compare(tile, part, ranks, score, step, scale, wide)
             tiles.collect(tile, GRAD, low, size, sums[0])
             tiles.collect(tile, HESS, low, size, sums[1])
         lambdarank.write(out, q, start, order[start:stop], sums, pulls, weight[q], pairs)
+    return left

@@ -92,7 +92,7 @@ def _load(tile, low, size, end_rank, slots):
 
 
 @subroutine()
-def _compare(tile, part, slots, exact, query, pulls):
+def _compare(tile, part, slots, exact, query, wide, pulls):
     """Compare the better documents of `part` with the tile.
 
     Returns `pulls` plus the sum of the pulls of these pairs.
@@ -108,7 +108,7 @@ def _compare(tile, part, slots, exact, query, pulls):
         below, above = buckets.below_above(exact, i, part.swap)
         below, above = real(below), real(above)
         exp = slots[buckets.EXP, i]
-        if scale.wide:  # its scores are in double precision: numba compiles `_sweep` for each
+        if wide is not None:  # scores in double precision: numba compiles `_sweep` for each
             precise = _Better(rank, below, above, exact[buckets.EXACT_SCORE, i], exp)
             pull, curve = _sweep(tile, n_lanes, limit, precise, exact, low, scale)
         else:
@@ -121,7 +121,7 @@ def _compare(tile, part, slots, exact, query, pulls):
 
 
 @subroutine()
-def _compare_all(tile, begin, worth, slots, exact, query):
+def _compare_all(tile, begin, worth, slots, exact, query, wide):
     """Compare all documents of a query, whose classes start at the slots `begin`.
 
     Returns the sum of the pulls of its pairs (see `lambdarank`).
@@ -141,13 +141,13 @@ def _compare_all(tile, begin, worth, slots, exact, query):
                 swap = buckets.swap_of(worth, better, worse, query.inverse)
                 buckets.fill_tile(tile, low, tiles.padded(size, LANES), swap, exact)
                 part = _Part(low, size, n_above, first, end, swap)
-                pulls = _compare(tile, part, slots, exact, query, pulls)
+                pulls = _compare(tile, part, slots, exact, query, wide, pulls)
             tiles.collect_row(tile, GRAD, low, size, slots, buckets.GRAD)
             tiles.collect_row(tile, HESS, low, size, slots, buckets.HESS)
     return pulls
 
 
-def _workspace(first, last, indptr, lists, tables, pairs, out):
+def _workspace(first, last, indptr, lists, tables, pairs, wide, out):
     real = out.grad.dtype
     n = tiles.longest(first, last, indptr) + LANES  # loops write past the last document
     slots, exact = (
@@ -160,11 +160,12 @@ def _workspace(first, last, indptr, lists, tables, pairs, out):
 
 
 @kernel(work=_workspace)
-def lambdas(first, last, indptr, lists, tables, pairs, out, work):
-    """Fill in LambdaRank gradients.
+def lambdas(first, last, indptr, lists, tables, pairs, wide, out, work):
+    """Fill in LambdaRank gradients of queries that are not wide, or, unless `wide` is None, are.
 
-    Changes by swaps are computed in double precision, and rounded to the precision of ``out.grad``,
-    in which pairs are computed.
+    Returns whether a wide query was left out: numba compiles the pairs of wide queries only where
+    there is one. Changes by swaps are computed in double precision, and rounded to the precision of
+    ``out.grad``, in which pairs are computed.
     """
     codes, order, scores, inverse, weight = lists
     gain, worth, u, w, offset = tables
@@ -176,6 +177,7 @@ def lambdas(first, last, indptr, lists, tables, pairs, out, work):
         slots[buckets.EXP],
         slots[buckets.SCORE],
     )
+    left = False
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n = stop - start
@@ -184,11 +186,15 @@ def lambdas(first, last, indptr, lists, tables, pairs, out, work):
             lambdarank.clear(out.grad, out.hess, start, stop)
             continue
         scale = lambdarank.scale_of(pairs, scores, start, stop, tile)
+        if scale.wide != (wide is not None):
+            left |= scale.wide
+            continue
         buckets.fill(codes, order, start, stop, places, classes)
         buckets.fill_scores(scores, start, n, scale.origin, places, slots, exact)
         buckets.tabulate(gain, worth, u, w, offset[q], n, places, exact)
-        if not scale.wide:
+        if wide is None:
             lambdarank.exponentials(n, score, scale.sigma, exps)
         query = _Query(inverse[q], real(tiles.least(pairs.truncation, n)), real(n), scale)
-        pulls = _compare_all(tile, begin, worth, slots, exact, query)
+        pulls = _compare_all(tile, begin, worth, slots, exact, query, wide)
         lambdarank.write(out, q, start, position[:n], sums, pulls, weight[q], pairs)
+    return left

@@ -201,11 +201,13 @@ class BoundPairs(BoundObjective):
             run_chunks(draws.shuffle_ties, queries.indptr, *arguments)
 
     def _fill(self, scores: np.ndarray, out: Gradients) -> None:
-        """Run the kernel."""
+        """Run the kernel on queries that are not wide, then on wide queries if there are any."""
         options = PairOptions(
             self.objective.sigmoid, self.truncation, self.score_norm, self.sum_norm,
             _WIDEST[out.grad.dtype.type],
         )  # fmt: skip
         kernel, codes, form = self.swaps
         rows = Scored(codes, self.order, scores, self.inverse, self.weight)
-        run_chunks(kernel, self.queries.indptr, rows, form, options, out)
+        given = kernel, self.queries.indptr, rows, form, options
+        if any(run_chunks(*given, None, out)):
+            run_chunks(*given, True, out)
