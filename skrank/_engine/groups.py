@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank import _renamed
 from skrank import _validation as check
 from skrank._typing import Table
 
@@ -120,7 +119,6 @@ def collection_grade(y: ArrayLike, labels: np.ndarray) -> int:
     return max(known or 1, check.highest_grade(labels.astype(np.float64)))
 
 
-@_renamed.refuse_old_arguments
 def with_groups(relevance: ArrayLike, groups: ArrayLike) -> pd.Series:
     """Put the query of each row on the index of the labels.
 

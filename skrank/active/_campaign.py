@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank import _renamed
 from skrank import _validation as check
 from skrank._typing import RandomState
 from skrank.active import _files
@@ -34,7 +33,6 @@ _saving = threading.Lock()  # of two concurrent saves, the later state must end 
 class Campaign:
     """Base class of `ActiveEvaluator` and `ActiveComparator`."""
 
-    @_renamed.refuse_old_arguments
     def __init__(
         self,
         scores: Rankers,

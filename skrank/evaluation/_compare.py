@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank import _renamed
 from skrank import _validation as check
 from skrank._engine.names import unique_metrics
 from skrank._engine.plan import Measured
@@ -21,7 +20,6 @@ from skrank.evaluation._report import Report, value_notes
 from skrank.metrics import Metric
 
 
-@_renamed.refuse_old_arguments
 def compare(
     relevance: ArrayLike,
     systems: Mapping[Hashable, ArrayLike] | None = None,
@@ -137,7 +135,6 @@ def compare(
     return _compare_seeds(found, n_seeds, arguments, how)
 
 
-@_renamed.refuse_old_arguments
 def compare_cv(
     results: Any,
     *,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skrank import _renamed
 from skrank import _validation as check
 from skrank._engine.plan import GEOMETRIC_FLOOR, average
 from skrank._typing import Axes, RandomState
@@ -124,7 +123,6 @@ class Report(Tabular):
         values = self.values.reshape(len(index), -1)
         return pd.DataFrame(values, index, list(self.metric_of))
 
-    @_renamed.refuse_old_arguments
     def to_frame(self, confidence: float = 0.95) -> pd.DataFrame:
         """One row per system and metric: mean with interval, spread, queries counted and empty.
 
@@ -190,7 +188,6 @@ class Report(Tabular):
         ends[:, usable] = np.where(right, np.clip(both, low, high), both)
         return ends
 
-    @_renamed.refuse_old_arguments
     def compare(
         self,
         metrics: Sequence[str] | None = None,

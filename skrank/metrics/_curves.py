@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank import _renamed
 from skrank import _validation as check
 from skrank._engine.groups import resolve_groups
 from skrank._engine.judgments import judge
@@ -50,7 +49,6 @@ class GradedCurve:
     n_empty: int
 
 
-@_renamed.refuse_old_arguments
 def graded_precision_recall_curve(
     relevance: ArrayLike,
     scores: ArrayLike,

@@ -17,7 +17,7 @@ _REPLACED = {
     "group", "group_id", "group_weight", "init_score", "base_margin", "baseline", "init_model",
     "xgb_model", "pairs", "pairs_weight", "graph", "subgroup_id", "eval_set", "eval_X", "eval_y",
     "eval_group", "eval_qid", "eval_names", "eval_metric", "eval_sample_weight", "eval_init_score",
-    "sample_weight_eval_set", "base_margin_eval_set", "early_stopping_rounds",
+    "sample_weight_eval_set", "base_margin_eval_set", "early_stopping_rounds", "qid",
 }  # fmt: skip
 
 

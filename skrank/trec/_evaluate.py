@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skrank import _renamed
 from skrank import _validation as check
 from skrank._progress import progress as progress_bar
 from skrank._typing import Options
@@ -39,7 +38,6 @@ class _Shown(NamedTuple):
     documents: str | None  # how ids of documents differ from those of the qrels, if all do
 
 
-@_renamed.refuse_old_arguments
 def evaluate(
     qrels: object,
     runs: object,
