@@ -291,7 +291,7 @@ class _LightGBMMetric(adapters.MetricCallable):
     ) -> tuple[str, float, bool] | list[tuple[str, float, bool]]:
         """(name, value, greater is better), or a list of such tuples."""
         scores, data = _read(y_true_or_preds, preds_or_dataset, weight, group)
-        means = self._measured(data, scores, _judge).means(stacklevel=3)[0]
+        means = self._measured(data, scores, _judge).means()[0]
         results = [
             (str(one), float(mean), one.greater_is_better)
             for one, mean in zip(self.metrics, means, strict=True)

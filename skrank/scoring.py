@@ -199,7 +199,7 @@ class RankingScorer:
             else one.bind(judgments, max_grade=self.max_grade)
             for one in self.metrics
         ]
-        means = measure(judgments, [ranking], plans, weights).means(stacklevel=3)[0].tolist()
+        means = measure(judgments, [ranking], plans, weights).means()[0].tolist()
         return _as_scores(dict(zip(self.metrics, means, strict=True)))
 
     def bind(self, groups: ArrayLike | None) -> RankingScorer:

@@ -208,7 +208,7 @@ class _XGBoostMetric(adapters.MetricCallable):
         else:
             found = self._measured(data, xgboost_data.host(preds), xgboost_data.judge_part)
             if xgboost_data.n_workers() == 1:
-                means = found.means(stacklevel=3)[0].tolist()
+                means = found.means()[0].tolist()
             else:
                 means = xgboost_data.means_of_workers(self.metrics, found)
         each = zip(self.metrics, means, strict=True)

@@ -122,7 +122,7 @@ def compare(
     _pair_tests.system_pairs(list(systems), baseline)
     given = groups, sample_weight, chosen, max_grade
     found, rankings, arguments = measured_arrays(relevance, systems, *given, who="compare")
-    check.warn_single_rows(rankings[0].judgments.queries, stacklevel=4)
+    check.warn_single_rows(rankings[0].judgments.queries)
     how: Options = {
         "baseline": baseline, "confidence": confidence, "n_resamples": n_resamples,
         "random_state": random_state,
@@ -208,7 +208,7 @@ def _compare_seeds(
     metrics, weights = arguments["metric_of"], arguments["query_weights"]
     ends = np.cumsum([*n_seeds.values()])[:-1]
     # sum, not a method of NumPy, whose order of additions depends on the number of seeds
-    means = [sum(rows / len(rows)) for rows in np.split(found.means(stacklevel=5), ends)]
+    means = [sum(rows / len(rows)) for rows in np.split(found.means(), ends)]
     columns = [
         np.ascontiguousarray(values.T)  # of shape (n_queries, n_seeds)
         for of_metric in found.values.swapaxes(0, 1)

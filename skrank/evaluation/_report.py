@@ -102,7 +102,6 @@ class Report(Tabular):
         self.averages = np.empty((len(systems), len(metric_of)))
         for j, metric in enumerate(metric_of.values()):
             for i in range(len(systems)):
-                # a warning that no query counts names the caller of the caller
                 self.averages[i, j] = average(metric, values[i, :, j], weights[i, :, j])
 
     @cached_property
