@@ -19,16 +19,6 @@ NO_TIE = 2**62  # larger than every rank
 _LONG_LIST = 200  # rows; more of them without groups are rarely one list
 
 
-def slices(starts: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Concatenate slices ``start : start + size``.
-
-    Returns the edges of the slices in the result, and their rows: [0, 2, 3] and [5, 6, 0] for the
-    starts [5, 0] and the sizes [2, 1].
-    """
-    edges = np.concatenate(([0], np.cumsum(sizes)))
-    return edges, np.arange(edges[-1]) + np.repeat(starts - edges[:-1], sizes)
-
-
 @dataclass(frozen=True, eq=False)
 class Queries:
     """Rows of each query, made contiguous.
