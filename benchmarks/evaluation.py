@@ -11,6 +11,7 @@ processor times of all threads.
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -18,7 +19,6 @@ from itertools import pairwise
 import numpy as np
 
 import skrank
-from skrank._engine.threads import limit_threads
 
 EIGHT = ["gap", "ap", "ndcg@10", "dcg@20", "err@20", "rr", "precision@10", "ndcg"]
 
@@ -88,8 +88,8 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
-    with limit_threads(options.threads):
-        measure(options)
+    os.environ["NUMBA_NUM_THREADS"] = str(options.threads)  # numba is not imported yet
+    measure(options)
 
 
 def measure(options: argparse.Namespace) -> None:

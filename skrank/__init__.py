@@ -4,13 +4,10 @@ from importlib.util import find_spec
 
 import lazy_loader
 
-from skrank import _renamed
-
 __version__ = "0.2.0"
 
 # The public names stand in __init__.pyi, and are imported when they are first used.
 __getattr__, _names, __all__ = lazy_loader.attach_stub(__name__, __file__)
-_renamed.refuse_old_names(__name__)
 
 
 def __dir__() -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.groups import LEVEL
 from skrank._typing import Estimator, Table
+from skrank._warnings import warn
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -189,21 +189,16 @@ def restored_on_failure(estimator: Estimator) -> Iterator[None]:
         raise
 
 
-def warn_of_feature(X: Table, estimator: Estimator, *, stacklevel: int = 3) -> None:
-    """Warn if the column "qid" of X is a feature of a model, or of a model inside it.
-
-    `stacklevel` must point to the line of the user's code that calls the scorer or `fit`.
-    """
+def warn_of_feature(X: Table, estimator: Estimator) -> None:
+    """Warn if the column "qid" of X is a feature of a model, or of a model inside it."""
     if LEVEL not in list(getattr(X, "columns", ())):
         return
     *outer, last = chain_of(estimator)
     pipelines = [model for model in outer if hasattr(model, "steps")]
     if any(LEVEL in _features(model) for model in [*pipelines, last]):
-        warnings.warn(
+        warn(
             'the column "qid" of X is a feature of the model: move the queries to the index, '
             "X.set_index('qid'), or use skrank.with_groups(y, qid).",
-            UserWarning,
-            stacklevel=stacklevel,
         )
 
 

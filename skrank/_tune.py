@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from skrank._printed import Printed
 from skrank._progress import Bar
 from skrank._progress import progress as progress_bar
 from skrank._typing import Options, RandomState, Table
+from skrank._warnings import warn
 from skrank.extending import Queries, require_groups
 from skrank.metrics import Metric
 from skrank.model_selection import QueryKFold, search_space
@@ -393,7 +393,7 @@ class _Search:
             if not isinstance(error, optuna.TrialPruned):
                 self.errors[booster] = error
                 text = f"trial {trial.number} of {booster} failed, and the search goes on: {error}"
-                warnings.warn(text, UserWarning, stacklevel=1)
+                warn(text)
             raise
 
     def _mean(self, trial: optuna.Trial, booster: str) -> float:

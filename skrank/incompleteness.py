@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skrank import _renamed, trec
 from skrank import _validation as check
+from skrank import trec
 from skrank._printed import Printed
 from skrank._progress import tracked
 from skrank._typing import Axes, Options, RandomState
@@ -276,7 +276,6 @@ class Robustness(Printed):
         return {f"{titles[name]}, by percent judged": self.pivot(name) for name in titles}
 
 
-@_renamed.refuse_old_arguments
 def robustness(
     qrels: object,
     runs: object,

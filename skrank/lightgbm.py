@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank import _renamed
 from skrank import _validation as check
 from skrank._boosters import adapters
 from skrank._engine.judgments import Judgments
@@ -22,8 +21,6 @@ __all__ = ["cv", "eval_metric", "objective"]
 
 if TYPE_CHECKING:
     import lightgbm
-
-_renamed.refuse_old_names(__name__)
 
 
 def objective(x: str | Metric | Objective, **lambdarank_options: object) -> _LightGBMObjective:
@@ -85,7 +82,6 @@ def objective(x: str | Metric | Objective, **lambdarank_options: object) -> _Lig
     return _LightGBMObjective(adapters.objective_of(x, **lambdarank_options))
 
 
-@_renamed.refuse_old_arguments
 def eval_metric(*metrics: str | Metric, max_grade: int | None = None) -> _LightGBMMetric:
     """The eval metric of `lightgbm.train` (``feval=``), `lightgbm.cv` and `LGBMRanker.fit`.
 
@@ -141,7 +137,6 @@ def eval_metric(*metrics: str | Metric, max_grade: int | None = None) -> _LightG
     return _LightGBMMetric(metrics, check.check_max_grade(max_grade))
 
 
-@_renamed.refuse_old_arguments
 def cv(
     params: Mapping[str, object],
     train_set: lightgbm.Dataset,
@@ -296,7 +291,7 @@ class _LightGBMMetric(adapters.MetricCallable):
     ) -> tuple[str, float, bool] | list[tuple[str, float, bool]]:
         """(name, value, greater is better), or a list of such tuples."""
         scores, data = _read(y_true_or_preds, preds_or_dataset, weight, group)
-        means = self._measured(data, scores, _judge).means(stacklevel=3)[0]
+        means = self._measured(data, scores, _judge).means()[0]
         results = [
             (str(one), float(mean), one.greater_is_better)
             for one, mean in zip(self.metrics, means, strict=True)

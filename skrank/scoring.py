@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank import _renamed
 from skrank import _validation as check
 from skrank._engine.groups import collection_of, require_groups, warn_of_cut_queries
 from skrank._engine.judgments import Judgments
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from sklearn.utils.metadata_routing import MetadataRequest
 
 __all__ = ["RankingScorer", "get_scorer_names", "scorer"]
-_renamed.refuse_old_names(__name__)
 
 _NEGATED = "neg_"  # scikit-learn's prefix of negated scores
 
@@ -201,7 +199,7 @@ class RankingScorer:
             else one.bind(judgments, max_grade=self.max_grade)
             for one in self.metrics
         ]
-        means = measure(judgments, [ranking], plans, weights).means(stacklevel=3)[0].tolist()
+        means = measure(judgments, [ranking], plans, weights).means()[0].tolist()
         return _as_scores(dict(zip(self.metrics, means, strict=True)))
 
     def bind(self, groups: ArrayLike | None) -> RankingScorer:

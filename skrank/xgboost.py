@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank import _renamed
 from skrank import _validation as check
 from skrank._boosters import adapters, xgboost_data
 from skrank._typing import Folds, Options, RandomState
@@ -21,8 +20,6 @@ __all__ = ["cv", "early_stopping", "eval_metric", "objective"]
 if TYPE_CHECKING:
     import pandas as pd
     import xgboost
-
-_renamed.refuse_old_names(__name__)
 
 
 def objective(x: str | Metric | Objective, **options: object) -> _XGBoostObjective:
@@ -80,7 +77,6 @@ def objective(x: str | Metric | Objective, **options: object) -> _XGBoostObjecti
     return _XGBoostObjective(adapters.objective_of(x, **options))
 
 
-@_renamed.refuse_old_arguments
 def eval_metric(*metrics: str | Metric, max_grade: int | None = None) -> _XGBoostMetric:
     """The eval metric of `xgboost.train` and `xgboost.cv` (``custom_metric=``).
 
@@ -212,7 +208,7 @@ class _XGBoostMetric(adapters.MetricCallable):
         else:
             found = self._measured(data, xgboost_data.host(preds), xgboost_data.judge_part)
             if xgboost_data.n_workers() == 1:
-                means = found.means(stacklevel=3)[0].tolist()
+                means = found.means()[0].tolist()
             else:
                 means = xgboost_data.means_of_workers(self.metrics, found)
         each = zip(self.metrics, means, strict=True)
@@ -223,7 +219,6 @@ class _XGBoostMetric(adapters.MetricCallable):
 # Cross-validation: xgboost.cv drops weights of queries and refuses folds of queries.
 
 
-@_renamed.refuse_old_arguments
 def cv(
     params: Mapping[str, object] | Iterable[tuple[str, object]],
     dtrain: xgboost.DMatrix,

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping, Sequence, Sized
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank import _renamed
 from skrank import _validation as check
 from skrank._typing import Table
+from skrank._warnings import warn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,7 +119,6 @@ def collection_grade(y: ArrayLike, labels: np.ndarray) -> int:
     return max(known or 1, check.highest_grade(labels.astype(np.float64)))
 
 
-@_renamed.refuse_old_arguments
 def with_groups(relevance: ArrayLike, groups: ArrayLike) -> pd.Series:
     """Put the query of each row on the index of the labels.
 
@@ -334,7 +332,7 @@ def warn_of_cut_queries(y: object, ids: np.ndarray, sizes: np.ndarray, where: st
     cut = np.flatnonzero(sizes < complete)
     if len(cut):
         first = cut[0]
-        warnings.warn(
+        warn(
             f"{len(cut)} of {len(ids)} queries are cut in the {where}, first query "
             f"{show(ids[first])}, of which there are {sizes[first]} of {complete[first]} rows. "
             "Keep queries whole: split with skrank.QueryKFold or skrank.query_train_test_split, "
@@ -343,5 +341,4 @@ def warn_of_cut_queries(y: object, ids: np.ndarray, sizes: np.ndarray, where: st
             "documents are left out on purpose, call skrank.with_groups on the others, or ignore "
             "skrank.CutQueryWarning.",
             CutQueryWarning,
-            stacklevel=1,  # one line for all callers, so that a search repeats no message
         )

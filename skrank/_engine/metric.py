@@ -6,7 +6,6 @@ import dataclasses
 import re
 from functools import lru_cache
 
-from skrank import _renamed
 from skrank import _validation as check
 from skrank._engine import name_parser, peer_names
 from skrank._engine.plan import Metric as Metric
@@ -101,8 +100,7 @@ def _build(cls: type[Metric], parameters: Options) -> Metric:
     known = [field.name for field in dataclasses.fields(cls) if field.init]
     for name in parameters:
         if name not in known:
-            meant = _renamed.replacements()[1].get(cls.__qualname__, {}).get(name)
-            meant = "k" if name == "cutoff" else meant  # ir_measures calls k cutoff
+            meant = "k" if name == "cutoff" else None  # ir_measures calls k cutoff
             kind = f"parameter of {cls.names[0] if cls.names else cls.__name__}"
             raise check.unknown_name(kind, name, known, meant)
     return cls(**parameters)

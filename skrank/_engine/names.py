@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
-from skrank import _renamed
 from skrank import _validation as check
 from skrank._engine import peer_names
 from skrank._engine.metric import Metric, known_text, metric, registry
@@ -14,7 +13,6 @@ from skrank._engine.metric import Metric, known_text, metric, registry
 _M = TypeVar("_M", bound=type[Metric])
 
 
-@_renamed.refuse_old_arguments
 def register(*names: str) -> Callable[[_M], _M]:
     """Decorator that gives a metric class a name.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
@@ -26,6 +25,7 @@ from skrank._engine.ranking import Ranking
 from skrank._engine.tables import Scale, Tables
 from skrank._engine.threads import cached_property
 from skrank._typing import Options
+from skrank._warnings import warn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -205,7 +205,7 @@ class Metric(Parameterised, ABC):
         float
         """
         _, found = self._measure(relevance, scores, groups, sample_weight)
-        return float(found.means(stacklevel=3)[0, 0])
+        return float(found.means()[0, 0])
 
     def per_query(
         self, relevance: ArrayLike, scores: ArrayLike, *, groups: ArrayLike | None = None
@@ -231,7 +231,7 @@ class Metric(Parameterised, ABC):
         plan = self.bind(judgments)
         weights = check.query_weights(sample_weight, judgments.queries)
         ranking = Ranking(judgments, scores)
-        ranking.warn_if_swapped(stacklevel=3)
+        ranking.warn_if_swapped()
         return judgments.queries.ids, measure(judgments, [ranking], [plan], weights)
 
     def on_scale(self, max_grade: int) -> Metric:
@@ -418,15 +418,11 @@ class Measured(NamedTuple):
     empty: np.ndarray
     metrics: tuple[Metric, ...]
 
-    def means(self, *, stacklevel: int = 2) -> np.ndarray:
-        """Mean over queries by ranking and metric, as the parameter `average` of the metric says.
-
-        The warning that no query counts has this `stacklevel`: 2 is the line of the caller.
-        """
+    def means(self) -> np.ndarray:
+        """Mean over queries by ranking and metric, by the parameter `average` of the metric."""
         out = np.empty(self.values.shape[:2])
-        for i, j in np.ndindex(out.shape):  # not a comprehension, which may add a frame
-            given = self.metrics[j], self.values[i, j], self.weights[i, j]
-            out[i, j] = average(*given, stacklevel=stacklevel + 1)
+        for i, j in np.ndindex(out.shape):
+            out[i, j] = average(self.metrics[j], self.values[i, j], self.weights[i, j])
         return out
 
 
@@ -481,23 +477,19 @@ def measure(
     return Measured(values, mass, empty, tuple(plan.metric for plan in plans))
 
 
-def average(
-    metric: Metric, values: np.ndarray, weights: np.ndarray, *, stacklevel: int = 4
-) -> float:
+def average(metric: Metric, values: np.ndarray, weights: np.ndarray) -> float:
     """Mean over queries: arithmetic, geometric, or a sum, by the parameter `average` of the metric.
 
-    A value of weight 0 may be NaN. The warning that no query counts has this `stacklevel`, as in
-    `warnings.warn`: 2 is a line of the caller.
+    A value of weight 0 may be NaN.
     """
     counted = weights != 0
     if not counted.all():
         values, weights = values[counted], weights[counted]
     if len(weights) == 0:
-        warnings.warn(
+        warn(
             f"no query has a relevant document (of weight above 0): {metric} is NaN. Check the "
             'labels; in cross-validation, use fewer folds or QueryKFold(stratify="n_relevant").',
             RuntimeWarning,
-            stacklevel=stacklevel,
         )
         return float("nan")
     if metric.average == "geometric":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,20 +12,11 @@ from skrank._engine.groups import resolve_groups, show
 from skrank._engine.threads import cached_property, run_chunks
 from skrank._kernels import ranking
 from skrank._kernels.ranking import Ranked
+from skrank._warnings import warn
 
 NO_TIE = 2**62  # larger than every rank
 
 _LONG_LIST = 200  # rows; more of them without groups are rarely one list
-
-
-def slices(starts: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Concatenate slices ``start : start + size``.
-
-    Returns the edges of the slices in the result, and their rows: [0, 2, 3] and [5, 6, 0] for the
-    starts [5, 0] and the sizes [2, 1].
-    """
-    edges = np.concatenate(([0], np.cumsum(sizes)))
-    return edges, np.arange(edges[-1]) + np.repeat(starts - edges[:-1], sizes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,11 +184,9 @@ def queries_of(groups: ArrayLike | None, rows: ArrayLike, n_rows: int) -> Querie
     if ids is not None:
         return Queries.from_groups(ids)
     if n_rows > _LONG_LIST:
-        warnings.warn(
+        warn(
             f"all {n_rows:,} rows are one ranked list: pass groups= (the query of each row; the "
             "same id for all rows if they are one list).",
-            UserWarning,
-            stacklevel=1,  # once for all callers
         )
     return Queries.single(n_rows)
 

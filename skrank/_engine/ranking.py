@@ -80,11 +80,11 @@ class Ranking:
         ranking._seen = dict.fromkeys([(ties, False) for ties in check.TIES_CHOICES], ranked)
         return ranking
 
-    def warn_if_swapped(self, stacklevel: int) -> None:
+    def warn_if_swapped(self) -> None:
         """Warn if labels look like scores, and scores like grades."""
         labels = self.judgments.graded(np.nan)
         if (labels % 1 > 0).any():
-            check.warn_swapped(labels[self.judgments.codes], self._scores, stacklevel + 2)
+            check.warn_swapped(labels[self.judgments.codes], self._scores)
 
     @cached_property
     def _sorted(self) -> tuple[np.ndarray, RankedCodes]:

@@ -5,24 +5,20 @@ one per process, take chunks of queries in turn. numba's ``prange`` would kill a
 (threading layer GNU OpenMP), or abort the process if two threads call it (threading layer
 workqueue).
 
-An interrupt, such as Ctrl-C, may reach the main thread between any two bytecodes, but not within a
-kernel. The interrupted call starts no further chunk, and returns when the running chunks have
-ended, so that no thread writes to its arrays any more. Threads share queues and deques, whose
-operations are atomic, and no lock, since an interrupt could leave a lock locked.
+After an error or an interrupt, such as Ctrl-C, no further chunk starts. The call raises when the
+running chunks have ended, so that no thread writes to its arrays any more.
 """
 
 from __future__ import annotations
 
 import os
-import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from itertools import pairwise
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -37,32 +33,20 @@ ROWS_PER_THREAD = 10_000
 PLAIN_ROWS = 5_000
 _PLAIN_COST_OF_ONE_PASS = 0.3
 _CHUNKS_PER_THREAD = 4  # a thread that ends early takes the next chunk
-_SECONDS_BETWEEN_LOOKS = 1e-3  # pause between two tests whether all threads have stopped
 
 T = TypeVar("T")
 
-_limit: ContextVar[int | None] = ContextVar("skrank_threads", default=None)
 _plain_rows: ContextVar[int | None] = ContextVar("skrank_plain_rows", default=None)
 
 
 def thread_count() -> int:
-    """Largest number of threads: that of `limit_threads`, else of numba.
+    """Largest number of threads: that of numba.
 
     joblib sets numba's environment variable NUMBA_NUM_THREADS in its workers.
     """
     import numba
 
-    return _limit.get() or int(numba.config.NUMBA_NUM_THREADS)
-
-
-@contextmanager
-def limit_threads(n_threads: int) -> Iterator[None]:
-    """Use at most `n_threads` threads inside the block; results do not depend on their number."""
-    token = _limit.set(n_threads)
-    try:
-        yield
-    finally:
-        _limit.reset(token)
+    return int(numba.config.NUMBA_NUM_THREADS)
 
 
 @contextmanager
@@ -152,59 +136,39 @@ def run_chunks(
         return [call(0, n_queries)]
     targets = np.linspace(0, n_rows, n_threads * _CHUNKS_PER_THREAD + 1)[1:-1]
     bounds = np.unique(np.r_[0, np.searchsorted(indptr, targets), n_queries]).tolist()
-    return _share(call, bounds, n_threads)
+    return _share(call, list(pairwise(bounds)), n_threads)
 
 
-def _share(call: Callable[[int, int], T], bounds: list[int], n_threads: int) -> list[T]:
-    """Call on the chunks between `bounds`, which threads take in turn; the results in order.
-
-    The first error is raised, after all running calls have ended.
-    """
-    waiting = deque(enumerate(pairwise(bounds)))
-    found: dict[int, T] = {}
-    done: SimpleQueue[tuple[int, T] | BaseException] = SimpleQueue()
-    stopped: deque[None] = deque()  # an item: no thread starts a further chunk
-    helping: deque[None] = deque()  # one item for each thread of the pool that runs `help`
+def _share(call: Callable[[int, int], T], chunks: list[tuple[int, int]], n_threads: int) -> list[T]:
+    """Call on all chunks, which threads take in turn; the results in the order of the chunks."""
+    results: dict[int, T] = {}
+    ends = [None] * n_threads  # one for each thread
+    waiting = deque([*enumerate(chunks), *ends])
+    helpers: list[Future[None]] = []
 
     def work() -> None:
-        while not stopped:
-            try:
-                number, (first, last) = waiting.popleft()
-            except IndexError:
-                return
-            done.put((number, call(first, last)))
-
-    def help() -> None:
-        helping.append(None)  # before `work` reads `stopped`
         try:
-            work()
-        except BaseException as error:
-            stopped.append(None)
-            done.put(error)
-        finally:
-            helping.pop()
+            for number, chunk in iter(waiting.popleft, None):
+                results[number] = call(*chunk)
+        except BaseException:
+            waiting.extendleft(ends)
+            raise
+
+    def ended() -> set[Future[None]]:
+        """Stop and wait for the helpers that have started; return them."""
+        waiting.extendleft(ends)
+        return wait([helper for helper in helpers if not helper.cancel()]).done
 
     try:
-        _submit(help, n_threads - 1)
+        _submit(work, n_threads - 1, helpers)
         work()
-        while len(found) < len(bounds) - 1:
-            item = done.get()
-            if isinstance(item, BaseException):
-                raise item
-            found[item[0]] = item[1]
-        return [found[number] for number in range(len(bounds) - 1)]
+        done = ended()
     except BaseException:
-        # A thread enters `helping` before it reads `stopped`, which is set here before `helping`
-        # is read: this waits for every thread that may start a chunk, despite further interrupts.
-        while True:
-            try:
-                stopped.append(None)
-                while helping:
-                    time.sleep(_SECONDS_BETWEEN_LOOKS)
-                break
-            except BaseException:
-                continue
+        ended()
         raise
+    for helper in done:
+        helper.result()  # raises the error of its chunk
+    return [results[number] for number in range(len(chunks))]
 
 
 def _new_pool() -> ThreadPoolExecutor:
@@ -224,19 +188,14 @@ if hasattr(os, "register_at_fork"):  # a child does not have the threads of its 
     os.register_at_fork(after_in_child=_replace_pool)
 
 
-def _submit(task: Callable[[], None], times: int) -> None:
-    """Submit a task to the pool `times` times; not at all if no thread can be started."""
+def _submit(task: Callable[[], None], times: int, futures: list[Future[None]]) -> None:
+    """Submit a task to the pool `times` times; fewer times if no thread can be started."""
     try:
         for _ in range(times):
-            _pool.submit(task)
+            futures.append(_pool.submit(task))
     except RuntimeError:  # the system refuses a thread, or Python is about to exit
-        return
-    except BaseException as error:
-        _replace_pool()  # the interrupt may have left a lock of this pool locked
-        if isinstance(error, KeyError) and error.__context__ is not None:
-            # `Thread.start` raises KeyError while it handles the interrupt
-            raise error.__context__ from None
-        raise
+        _pool.shutdown(cancel_futures=True)  # the pool has the task, whose future is unknown
+        _replace_pool()
 
 
 if TYPE_CHECKING:

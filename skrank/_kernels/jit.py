@@ -16,13 +16,14 @@ A kernel declared with ``plain=True`` computes the same bits in plain Python, wh
 import os
 import sys
 import threading
-import warnings
 from contextlib import suppress
 from functools import lru_cache, update_wrapper
 from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
+
+from skrank._warnings import warn
 
 ONE_PASS = 0.01  # `row_cost` of a kernel that reads rows once: a row takes about a nanosecond
 
@@ -217,9 +218,8 @@ def _announce():
 def _warn_that_nothing_is_cached(folder):
     """Warn, once for each folder, that no cached file can be written there, or replaced."""
     place = f" in {folder}" if folder else ""
-    warnings.warn(
+    warn(
         f"compiled code cannot be cached{place}: every process compiles anew, for some seconds. "
         "Let the environment variable NUMBA_CACHE_DIR name a folder that can be written.",
         RuntimeWarning,
-        stacklevel=3,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import combinations
@@ -10,6 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from skrank._warnings import warn
 
 EXACT = 2**53  # double precision represents every whole number up to this
 ROWS = "one per row (document)"
@@ -289,11 +290,9 @@ def check_labels_first(relevance: np.ndarray, ids: np.ndarray) -> None:
     together = _runs(labels) == len(distinct) and _runs(ids) > grades
     mostly_zero = 2 * np.count_nonzero(ids == 0) > len(ids)
     if together or (mostly_zero and len(distinct) > 2 * _MANY_GRADES):
-        warnings.warn(
+        warn(
             f"relevance has {len(distinct)} different values and groups {grades} small whole ones, "
             "as if they were swapped: with_groups takes the labels first, then the queries.",
-            UserWarning,
-            stacklevel=3,
         )
 
 
@@ -321,12 +320,10 @@ def look_swapped(labels: np.ndarray, scores: np.ndarray) -> bool:
     return labels.min() < 0 or len(np.unique(labels)) > max(2 * grades, len(labels) / 2)
 
 
-def warn_swapped(labels: np.ndarray, scores: np.ndarray, stacklevel: int) -> None:
+def warn_swapped(labels: np.ndarray, scores: np.ndarray) -> None:
     """Warn if labels and scores look swapped."""
     if look_swapped(labels, scores):
-        warnings.warn(
+        warn(
             "relevance and scores look as if they were swapped: the labels come first, and then "
             "the scores.",
-            UserWarning,
-            stacklevel=stacklevel,
         )

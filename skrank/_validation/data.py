@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from skrank._validation.arrays import as_numbers, as_vector, first, first_text
 from skrank._validation.parameters import LEAST_LABEL, MOST_GRADES, MOST_LABEL, check_choice
+from skrank._warnings import warn
 
 Place = Callable[[int], str]  # row of the first document with a label code, such as "row 3"
 
@@ -62,14 +62,12 @@ def bad_label(value: float, row: int) -> ValueError:
     )
 
 
-def warn_single_rows(queries: RowsByQuery, stacklevel: int = 3) -> None:
+def warn_single_rows(queries: RowsByQuery) -> None:
     """Warn if each query has only one document, so that all rankings are equal."""
     if len(queries.indptr) - 1 == queries.n_rows > 1:
-        warnings.warn(
+        warn(
             f"each of the {queries.n_rows} queries has one document, so that every ranking is "
             "perfect: groups must be the query of each row, not its document.",
-            UserWarning,
-            stacklevel=stacklevel,  # the caller of the public function
         )
 
 

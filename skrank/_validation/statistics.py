@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -14,6 +13,7 @@ from skrank._typing import RandomState
 from skrank._validation.arrays import as_numbers, check_same_index, first
 from skrank._validation.data import check_weights
 from skrank._validation.parameters import brief, check_choice, check_random_state, check_repeats
+from skrank._warnings import warn
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -50,11 +50,9 @@ def of_one_matrix(test: F) -> F:
         found = test(*args, **kwargs)
         n_queries, n_systems = found.n_queries[0] + found.n_dropped[0], len(found.systems)
         if kwargs.get("pairs") is None and n_systems > _MOST_SYSTEMS * n_queries:
-            warnings.warn(
+            warn(
                 f"scores has {n_queries} queries (rows) and {n_systems} systems (columns): if rows "
                 "are systems, pass numpy.transpose(scores).",
-                UserWarning,
-                stacklevel=2,
             )
         return found
 

@@ -5,7 +5,6 @@ difference of two rankers. Both request the labels of one query after another, w
 `simulate` runs campaigns on a labelled collection.
 """
 
-from skrank import _renamed
 from skrank.active._campaign import Campaign
 from skrank.active._estimate import Estimate
 from skrank.active._evaluators import ActiveComparator, ActiveEvaluator, Decision
@@ -17,5 +16,3 @@ __all__ = [
     "ActiveComparator", "ActiveEvaluator", "Campaign", "Decision", "Design", "Estimate",
     "Moments", "Request", "Simulation", "simulate",
 ]  # fmt: skip
-
-_renamed.refuse_old_names(__name__)

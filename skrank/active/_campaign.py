@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -12,9 +11,9 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank import _renamed
 from skrank import _validation as check
 from skrank._typing import RandomState
+from skrank._warnings import warn
 from skrank.active import _files
 from skrank.active._estimate import Estimate
 from skrank.active._means import ESTIMATORS
@@ -34,7 +33,6 @@ _saving = threading.Lock()  # of two concurrent saves, the later state must end 
 class Campaign:
     """Base class of `ActiveEvaluator` and `ActiveComparator`."""
 
-    @_renamed.refuse_old_arguments
     def __init__(
         self,
         scores: Rankers,
@@ -86,10 +84,9 @@ class Campaign:
         self._begin(setup, budget, n_queries)
         # with fewer than five draws of average cost, at least 3 % of campaigns end without a label
         if budget is not None and budget < 5 * setup.draw_cost:
-            warnings.warn(
+            warn(
                 f"budget={budget:g} is small: a draw costs {setup.draw_cost:.3g} on average, so "
                 "the campaign may end without an estimate. Raise the budget.",
-                stacklevel=3,
             )
 
     @staticmethod

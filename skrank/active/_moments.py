@@ -6,7 +6,6 @@ else from random label vectors.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, TypeAlias
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
+from skrank._warnings import warn
 from skrank.active._pool import Pool, make_pool
 from skrank.extending import (
     CascadeTables,
@@ -202,10 +202,9 @@ def _assumed_grades(labels: ArrayLike | None) -> np.ndarray:
     given = given[(given >= 0) & (given <= check.MOST_GRADES)]
     if len(given):
         return np.unique([*range(int(given.max()) + 1), 1.0, *given])
-    warnings.warn(
+    warn(
         "grades 0 to 4 are assumed: pass all grades that a label may have, grades=range(5) or, for "
         "a campaign, design=Design(grades=range(5)).",
-        stacklevel=6,
     )
     return np.arange(5.0)
 

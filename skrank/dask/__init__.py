@@ -1,9 +1,6 @@
 """Evaluation of whole queries on Dask; GroupedRanker and LinearRanker train there."""
 
-from skrank import _renamed
 from skrank.dask._evaluate import evaluate
 from skrank.dask._scorer import scorer
 
 __all__ = ["evaluate", "scorer"]
-
-_renamed.refuse_old_names(__name__)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank import _renamed
 from skrank import _validation as check
 from skrank._engine.names import unique_metrics
 from skrank._engine.plan import Measured
@@ -21,7 +20,6 @@ from skrank.evaluation._report import Report, value_notes
 from skrank.metrics import Metric
 
 
-@_renamed.refuse_old_arguments
 def compare(
     relevance: ArrayLike,
     systems: Mapping[Hashable, ArrayLike] | None = None,
@@ -124,7 +122,7 @@ def compare(
     _pair_tests.system_pairs(list(systems), baseline)
     given = groups, sample_weight, chosen, max_grade
     found, rankings, arguments = measured_arrays(relevance, systems, *given, who="compare")
-    check.warn_single_rows(rankings[0].judgments.queries, stacklevel=4)
+    check.warn_single_rows(rankings[0].judgments.queries)
     how: Options = {
         "baseline": baseline, "confidence": confidence, "n_resamples": n_resamples,
         "random_state": random_state,
@@ -137,7 +135,6 @@ def compare(
     return _compare_seeds(found, n_seeds, arguments, how)
 
 
-@_renamed.refuse_old_arguments
 def compare_cv(
     results: Any,
     *,
@@ -211,7 +208,7 @@ def _compare_seeds(
     metrics, weights = arguments["metric_of"], arguments["query_weights"]
     ends = np.cumsum([*n_seeds.values()])[:-1]
     # sum, not a method of NumPy, whose order of additions depends on the number of seeds
-    means = [sum(rows / len(rows)) for rows in np.split(found.means(stacklevel=5), ends)]
+    means = [sum(rows / len(rows)) for rows in np.split(found.means(), ends)]
     columns = [
         np.ascontiguousarray(values.T)  # of shape (n_queries, n_seeds)
         for of_metric in found.values.swapaxes(0, 1)

@@ -78,7 +78,7 @@ def evaluate(
     _, rankings, arguments = measured_arrays(relevance, systems, *given, who="evaluate")
     check.warn_single_rows(rankings[0].judgments.queries)
     for ranking in rankings:
-        ranking.warn_if_swapped(stacklevel=2)
+        ranking.warn_if_swapped()
     return Report(list(systems), **arguments)
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skrank import _renamed
 from skrank import _validation as check
 from skrank._engine.plan import GEOMETRIC_FLOOR, average
 from skrank._typing import Axes, RandomState
@@ -103,7 +102,6 @@ class Report(Tabular):
         self.averages = np.empty((len(systems), len(metric_of)))
         for j, metric in enumerate(metric_of.values()):
             for i in range(len(systems)):
-                # a warning that no query counts names the caller of the caller
                 self.averages[i, j] = average(metric, values[i, :, j], weights[i, :, j])
 
     @cached_property
@@ -124,7 +122,6 @@ class Report(Tabular):
         values = self.values.reshape(len(index), -1)
         return pd.DataFrame(values, index, list(self.metric_of))
 
-    @_renamed.refuse_old_arguments
     def to_frame(self, confidence: float = 0.95) -> pd.DataFrame:
         """One row per system and metric: mean with interval, spread, queries counted and empty.
 
@@ -190,7 +187,6 @@ class Report(Tabular):
         ends[:, usable] = np.where(right, np.clip(both, low, high), both)
         return ends
 
-    @_renamed.refuse_old_arguments
     def compare(
         self,
         metrics: Sequence[str] | None = None,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skrank import _renamed, trec
 from skrank import _validation as check
+from skrank import trec
 from skrank._printed import Printed
 from skrank._progress import progress as progress_bar
 from skrank.extending import unique_metrics
@@ -127,7 +127,6 @@ class Study(Printed):
         return {"": table}
 
 
-@_renamed.refuse_old_arguments
 def study(
     qrels: object,
     runs: object,

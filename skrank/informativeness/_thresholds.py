@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank import _renamed, trec
 from skrank import _validation as check
+from skrank import trec
 from skrank._printed import Printed
 from skrank.informativeness._study import Study, study
 from skrank.metrics.gap import GAP
@@ -114,7 +114,6 @@ class ThresholdChoice(Printed):
         return {"": self.table}
 
 
-@_renamed.refuse_old_arguments
 def select_thresholds(
     qrels: object,
     runs: object,

@@ -14,7 +14,6 @@ frozen dataclass. Metrics of one family share a compiled kernel:
 `metric_from_function` makes a metric from a function of one ranked list; `register` adds a class.
 """
 
-from skrank import _renamed
 from skrank._engine.judgments import aggregate_judgments
 from skrank._engine.metric import Metric, metric
 from skrank._engine.names import register, registered, unregister
@@ -54,5 +53,3 @@ __all__ = [
     "eleven_point_curve", "graded_precision_recall_curve", "metric", "metric_from_function",
     "register", "registered", "unregister",
 ]  # fmt: skip
-
-_renamed.refuse_old_names(__name__)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank import _renamed
 from skrank import _validation as check
 from skrank._engine.groups import resolve_groups
 from skrank._engine.judgments import judge
@@ -50,7 +49,6 @@ class GradedCurve:
     n_empty: int
 
 
-@_renamed.refuse_old_arguments
 def graded_precision_recall_curve(
     relevance: ArrayLike,
     scores: ArrayLike,
@@ -116,7 +114,7 @@ def graded_precision_recall_curve(
     n_queries = int(np.count_nonzero(~plan.empty))
     if n_queries == 0:
         raise ValueError("no document is relevant to any user: graded recall is not defined.")
-    gap = float(measure(plan.judgments, [ranking], [plan]).means(stacklevel=3)[0, 0])
+    gap = float(measure(plan.judgments, [ranking], [plan]).means()[0, 0])
     if drawn is not ranking:
         plan = grading.bind(drawn.judgments)  # its queries may have another order
     worth = grading.worth(plan.scale)
@@ -235,4 +233,4 @@ def eleven_point_curve(
     _, _, drawn = _ranked(metric, relevance, scores, groups)
     drawn_metric = replace(metric, ties="stable") if ties == "average" else metric
     levels = [replace(drawn_metric, recall=level) for level in ELEVEN_LEVELS]
-    return measure(drawn.judgments, [drawn], levels).means(stacklevel=3)[0]
+    return measure(drawn.judgments, [drawn], levels).means()[0]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skrank import _renamed
 from skrank import _validation as check
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
@@ -18,7 +17,6 @@ from skrank._engine.tables import Scale, discounts
 
 
 @register("gap")
-@_renamed.refuse_old_arguments
 @dataclass(frozen=True, kw_only=True)
 class GAP(DividedByIdeal, Metric):
     r"""Graded average precision: average precision, extended to graded labels.

@@ -4,7 +4,6 @@ The part of a query depends only on the query ids, the labels and the seed, not 
 rows or the version of scikit-learn.
 """
 
-from skrank import _renamed
 from skrank.model_selection._draws import (
     QueryShuffleSplit,
     QueryTimeSeriesSplit,
@@ -17,5 +16,3 @@ __all__ = [
     "QueryKFold", "QueryShuffleSplit", "QueryTimeSeriesSplit", "query_train_test_split",
     "search_space",
 ]  # fmt: skip
-
-_renamed.refuse_old_names(__name__)

@@ -1,6 +1,5 @@
 """Objectives to train rankers on, and their gradients."""
 
-from skrank import _renamed
 from skrank.objectives.base import Objective, ObjectiveMixture, as_objective
 from skrank.objectives.lambdaloss import LambdaLoss
 from skrank.objectives.lambdarank import LambdaRank
@@ -12,5 +11,3 @@ __all__ = [
     "LambdaLoss", "LambdaRank", "Objective", "ObjectiveMixture", "SoftRank", "Softmax",
     "SquaredError", "as_objective",
 ]  # fmt: skip
-
-_renamed.refuse_old_names(__name__)

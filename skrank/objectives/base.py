@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank import _renamed
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.metric import registry
@@ -275,8 +274,7 @@ def as_objective(objective: str | Metric | Objective, **options: Any) -> Objecti
     known = signature(cls).parameters.keys() - WRAPPED
     for name in options:
         if name not in known:
-            meant = _renamed.replacements()[1].get(cls.__qualname__, {}).get(name)
-            raise check.unknown_name(f"option of {cls.__name__}", name, known, meant)
+            raise check.unknown_name(f"option of {cls.__name__}", name, known)
     return cls(chosen, **options)
 
 

@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from skrank import _renamed
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import choice, number
 from skrank._engine.quadratic import QuadraticTables
@@ -17,7 +16,6 @@ from skrank.metrics import DCG
 from skrank.objectives.lambdarank import BoundPairs, PairObjective
 
 
-@_renamed.refuse_old_arguments
 @dataclass(frozen=True)
 class LambdaLoss(PairObjective):
     r"""LambdaLoss on nDCG or DCG.

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from skrank import _renamed
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import choice, count, number, parameter
@@ -81,7 +80,6 @@ class PairObjective(Objective):
         return min(filter(None, (self.metric.k, self.truncation_level)), default=None)
 
 
-@_renamed.refuse_old_arguments
 @dataclass(frozen=True)
 class LambdaRank(PairObjective):
     """LambdaRank on a metric.

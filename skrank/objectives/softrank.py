@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank import _renamed
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import flag, number
@@ -26,7 +25,6 @@ from skrank.objectives.base import Objective
 _LEAST_SIGMA = 1e-9  # so that curvatures fit single precision
 
 
-@_renamed.refuse_old_arguments
 @dataclass(frozen=True)
 class SoftRank(Objective):
     r"""One minus a smooth version of GAP, AP, DCG or nDCG.

@@ -4,7 +4,6 @@ A display stores arrays and frames as attributes, and `plot` draws them again. S
 the same `ax` are drawn into one plot. Drawing needs matplotlib: ``pip install skrank[plot]``.
 """
 
-from skrank import _renamed
 from skrank.plotting.agreement import TauMatrixDisplay
 from skrank.plotting.comparison import QueryComparisonDisplay
 from skrank.plotting.curves import LinesDisplay, PrecisionRecallDisplay
@@ -15,5 +14,3 @@ __all__ = [
     "InformativenessDisplay", "IntervalDisplay", "LinesDisplay", "PrecisionRecallDisplay",
     "QueryComparisonDisplay", "TauMatrixDisplay",
 ]  # fmt: skip
-
-_renamed.refuse_old_names(__name__)

@@ -16,7 +16,6 @@ from skrank import _validation as check
 from skrank._engine.groups import require_groups, resolve_groups, without_queries
 from skrank._fitted import cloned, predicted_scores, restored_on_failure
 from skrank._ranked_lists import rank
-from skrank._renamed import refuse_old_arguments
 from skrank._typing import Options, Table
 from skrank.metrics import Metric
 from skrank.rankers._rows import Rows, features
@@ -42,7 +41,6 @@ class Ranker(BaseEstimator):
     _fitted_by: ClassVar[str]  # an attribute of every fitted ranker
     _inner: ClassVar[tuple[str, ...]] = ()  # parameters that are estimators
 
-    @refuse_old_arguments
     def fit(
         self,
         X: Table,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-
 from skrank import _validation as check
 from skrank._boosters.adapters import objective_of
 from skrank._fitted import DASK_MODULES
 from skrank._typing import Estimator, Options
+from skrank._warnings import warn
 from skrank.rankers._fit import EstimatorKind, metrics_of
 from skrank.rankers._kinds import kind_of
 from skrank.rankers._linear import LinearRanker
@@ -17,7 +16,7 @@ _REPLACED = {
     "group", "group_id", "group_weight", "init_score", "base_margin", "baseline", "init_model",
     "xgb_model", "pairs", "pairs_weight", "graph", "subgroup_id", "eval_set", "eval_X", "eval_y",
     "eval_group", "eval_qid", "eval_names", "eval_metric", "eval_sample_weight", "eval_init_score",
-    "sample_weight_eval_set", "base_margin_eval_set", "early_stopping_rounds",
+    "sample_weight_eval_set", "base_margin_eval_set", "early_stopping_rounds", "qid",
 }  # fmt: skip
 
 
@@ -97,12 +96,10 @@ def _check_validation(ranker: Estimator, kind: EstimatorKind, *, has_X_val: bool
     if rounds is not None and ranker.early_stopping_rounds != "auto":
         given.append("early_stopping_rounds")
     if given and not validates:
-        warnings.warn(
+        warn(
             f"{' and '.join(given)} of GroupedRanker without validation rows: all rounds are "
             "trained. Give X_val, y_val and groups_val to fit, or validation_fraction if data are "
             "in memory.",
-            UserWarning,
-            stacklevel=7,  # where fit is called
         )
     changing = check.boosting_kinds(params) & {"dart", "gblinear"}
     if validates and rounds is not None and changing:

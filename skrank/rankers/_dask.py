@@ -5,7 +5,6 @@ These rankers train on the workers of a cluster. The fitted estimator is an LGBM
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,6 +20,7 @@ from skrank import _validation as check
 from skrank._boosters.adapters import import_booster
 from skrank._engine.groups import require_groups, without_queries
 from skrank._typing import DaskTable, Estimator
+from skrank._warnings import warn
 from skrank.dask._partitions import aligned_partitions, check_unsplit_queries, head_of
 from skrank.rankers._fit import VALIDATION, Booster, Fit, Validator
 from skrank.rankers._lightgbm import LightGBM
@@ -123,11 +123,9 @@ def drawn(rows: Loaded, ranker: Estimator) -> Rows:
         order = rng.permutation(np.argsort(ids))
         used[order[np.cumsum(sizes[order]) > max_rows]] = False
         used[order[0]] = True
-        warnings.warn(
+        warn(
             f"{used.sum()} of {len(ids)} queries are drawn at random, since the collection has "
             f"more than max_rows={max_rows} rows, an option of LinearRanker.",
-            UserWarning,
-            stacklevel=7,  # where fit is called
         )
     masks = np.split(used, np.cumsum(list(map(len, rows.ids)))[:-1])
     return _stacked(dask.compute(*map(dask.delayed(_taken, pure=False), rows.parts, masks)))

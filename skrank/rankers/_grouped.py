@@ -18,7 +18,6 @@ from sklearn.utils.validation import validate_data
 from skrank import _validation as check
 from skrank._engine.groups import collection_grade
 from skrank._progress import progress
-from skrank._renamed import refuse_old_arguments
 from skrank._typing import Estimator, Options, RandomState, Table
 from skrank.dask._partitions import head_of
 from skrank.dask._scorer import predict_collection
@@ -40,7 +39,6 @@ from skrank.rankers._rows import (
 from skrank.scoring import RankingScorer
 
 
-@refuse_old_arguments
 class GroupedRanker(MetaEstimatorMixin, Ranker):
     """A ranker of LightGBM, XGBoost or CatBoost, for all tools of scikit-learn.
 
@@ -215,7 +213,6 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         self.progress = progress
         self.random_state = random_state
 
-    @refuse_old_arguments
     def fit(
         self,
         X: Table,

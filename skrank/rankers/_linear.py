@@ -16,7 +16,6 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.names import unique_metrics
 from skrank._engine.queries import Queries
 from skrank._progress import Bar, progress
-from skrank._renamed import refuse_old_arguments
 from skrank._typing import Options, RandomState, Table
 from skrank.dask._partitions import head_of
 from skrank.dask._scorer import predict_collection
@@ -40,7 +39,6 @@ from skrank.rankers._rows import Part, Rows, check_several_rows_per_query
 from skrank.scoring import RankingScorer
 
 
-@refuse_old_arguments
 class LinearRanker(Ranker):
     """A linear ranker whose weights maximise a ranking metric.
 

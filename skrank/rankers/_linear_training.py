@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from skrank._engine.plan import average, measure
 from skrank._engine.ranking import Ranking
 from skrank._engine.threads import compiled
 from skrank._progress import Bar
+from skrank._warnings import warn
 from skrank.metrics import Metric
 from skrank.objectives import LambdaRank, Objective, SoftRank, SquaredError
 from skrank.objectives._bound import BoundObjective
@@ -295,11 +295,10 @@ class LinearTraining:
     def _warn_if_last(self, n_iter: int, stage: str) -> None:
         """Warn if a stage has ended at `max_iter`."""
         if n_iter >= self.max_iter:
-            warnings.warn(
+            warn(
                 f"LinearRanker did not converge in max_iter={self.max_iter} iterations at {stage}: "
                 "raise max_iter, tol or alpha.",
                 ConvergenceWarning,
-                stacklevel=8,  # where fit is called
             )
 
     def _minimise(

@@ -12,7 +12,6 @@ from sklearn.utils import Bunch, Tags, get_tags
 from skrank import _validation as check
 from skrank._engine.groups import collection_grade, index_level, with_groups
 from skrank._fitted import cloned, predicted_scores
-from skrank._renamed import refuse_old_arguments
 from skrank._typing import Estimator, Options, Table
 from skrank.metrics import Metric
 from skrank.rankers._base import Ranker
@@ -24,7 +23,6 @@ from skrank.scoring import RankingScorer
 Named: TypeAlias = tuple[str, Estimator]
 
 
-@refuse_old_arguments
 class RankerMean(MetaEstimatorMixin, Ranker):
     """The mean of the scores of several rankers.
 

@@ -5,7 +5,6 @@ report their number as `n_dropped`. Results name the columns of a DataFrame. `ra
 all random draws; its default is 0.
 """
 
-from skrank import _renamed
 from skrank.stats.all_pairs import holm, max_t
 from skrank.stats.design import queries_needed
 from skrank.stats.discrimination import DiscriminativePower, discriminative_power
@@ -34,5 +33,3 @@ __all__ = [
     "paired_t", "queries_needed", "randomisation_test", "rank_biased_overlap", "sign_test",
     "t_interval", "tau_ap", "tau_b", "tukey_hsd", "wilcoxon",
 ]  # fmt: skip
-
-_renamed.refuse_old_names(__name__)

@@ -9,7 +9,6 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank import _renamed
 from skrank import _validation as check
 from skrank._progress import Bar
 from skrank._progress import progress as progress_bar
@@ -31,7 +30,6 @@ _LEAST = 0.1  # least variance of a pair in a draw, as a share of the variance o
 
 
 @check.of_one_matrix
-@_renamed.refuse_old_arguments
 def max_t(
     scores: ArrayLike,
     *,

@@ -10,13 +10,11 @@ import numpy as np
 import scipy.stats
 from scipy.special import chdtrc, gammaln, ncfdtr
 
-from skrank import _renamed
 from skrank import _validation as check
 
 _MOST_QUERIES = 10**9  # more than any collection has
 
 
-@_renamed.refuse_old_arguments
 def queries_needed(
     difference: float | None = None,
     std: float = 1.0,

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank import _renamed
 from skrank import _validation as check
 from skrank.stats._pairs import SystemPairs, Weights, moments
 from skrank.stats._resampling import centred_draws
@@ -55,7 +54,6 @@ class DiscriminativePower(PairedTest):
 
 
 @check.of_one_matrix
-@_renamed.refuse_old_arguments
 def discriminative_power(
     scores: ArrayLike,
     *,

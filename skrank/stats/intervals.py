@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._printed import Printed
 from skrank._progress import progress as progress_bar
+from skrank._warnings import warn
 from skrank.stats._pairs import (
     Measure,
     Weights,
@@ -184,11 +184,10 @@ def bootstrap_interval(
     beyond = (1 - confidence) / 2
     enough = math.ceil(_FEWEST_BEYOND / beyond - 1e-9)
     if n_resamples < enough:
-        warnings.warn(
+        warn(
             f"confidence={confidence:g} leaves {beyond * n_resamples:.2g} of {n_resamples} "
             "resamples beyond each end of an interval, so the ends are random: pass "
             f"n_resamples={enough} or more.",
-            stacklevel=2,
         )
 
     def interval(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:

@@ -11,7 +11,6 @@ import numpy as np
 import scipy.stats
 from numpy.typing import ArrayLike
 
-from skrank import _renamed
 from skrank import _validation as check
 from skrank._printed import Printed
 from skrank.stats import _resampling
@@ -190,7 +189,6 @@ def paired_t(
 
 
 @check.of_one_matrix
-@_renamed.refuse_old_arguments
 def wilcoxon(
     scores: ArrayLike,
     *,
@@ -233,7 +231,6 @@ def wilcoxon(
 
 
 @check.of_one_matrix
-@_renamed.refuse_old_arguments
 def sign_test(
     scores: ArrayLike, *, pairs: int | ArrayLike | None = None, nan: str = "drop"
 ) -> PairedTest:

@@ -9,7 +9,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank import _renamed
 from skrank import _validation as check
 from skrank._progress import Bar
 from skrank._progress import progress as progress_bar
@@ -19,7 +18,6 @@ from skrank.stats.paired import PairedTest
 
 
 @check.of_one_matrix
-@_renamed.refuse_old_arguments
 def tukey_hsd(
     scores: ArrayLike,
     *,

@@ -8,7 +8,6 @@ except ImportError as error:
         f"skrank.torch needs {error.name}, which is not installed: pip install skrank[torch]"
     ) from error
 
-from skrank import _renamed
 from skrank.torch._accumulator import MetricAccumulator
 from skrank.torch._dataset import QueryBatch, QueryDataset, query_offsets
 from skrank.torch._loss import RankingLoss
@@ -18,5 +17,3 @@ __all__ = [
     "MetricAccumulator", "NeuralRanker", "QueryBatch", "QueryDataset", "RankingLoss",
     "query_offsets",
 ]  # fmt: skip
-
-_renamed.refuse_old_names(__name__)

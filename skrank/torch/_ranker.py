@@ -19,7 +19,6 @@ from torch import nn
 
 from skrank import _validation as check
 from skrank._progress import Bar, progress
-from skrank._renamed import refuse_old_arguments
 from skrank._typing import Options, RandomState, Table
 from skrank.extending import Judgments, Ranking, measure, unique_metrics
 from skrank.metrics import Metric
@@ -50,7 +49,6 @@ _OWN = {
 }
 
 
-@refuse_old_arguments
 class NeuralRanker(Ranker):
     """A neural network trained on a ranking metric, as an estimator of scikit-learn.
 

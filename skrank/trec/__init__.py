@@ -3,7 +3,6 @@
 Files and tables are read by polars: ``pip install skrank[trec]``.
 """
 
-from skrank import _renamed
 from skrank.trec._data import Qrels as Qrels
 from skrank.trec._data import Run as Run
 from skrank.trec._data import read_qrels as read_qrels
@@ -18,5 +17,3 @@ __all__ = [
     "Qrels", "Run", "evaluate", "fuse", "ir_measure", "read_qrels", "read_run", "read_runs",
     "run_lines",
 ]  # fmt: skip
-
-_renamed.refuse_old_names(__name__)

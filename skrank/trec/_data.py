@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank import _renamed
 from skrank import _validation as check
 from skrank.extending import Queries
 from skrank.trec import _polars as pl
@@ -246,7 +245,6 @@ class Run:
             order[tied] = table.sort("list", "docid", descending=[False, True])["row"].to_numpy()
         return self._part(self.queries, order) if rises.any() or len(tied) else self
 
-    @_renamed.refuse_old_arguments
     def top(self, k: int | None) -> Run:
         """The first documents of each query.
 

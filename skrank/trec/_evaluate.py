@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skrank import _renamed
 from skrank import _validation as check
 from skrank._progress import progress as progress_bar
 from skrank._typing import Options
+from skrank._warnings import warn
 from skrank.evaluation import DEFAULT_METRICS, Report
 from skrank.extending import Queries, Ranking, measure, unique_metrics
 from skrank.metrics import Metric
@@ -39,7 +38,6 @@ class _Shown(NamedTuple):
     documents: str | None  # how ids of documents differ from those of the qrels, if all do
 
 
-@_renamed.refuse_old_arguments
 def evaluate(
     qrels: object,
     runs: object,
@@ -194,10 +192,9 @@ def evaluate(
     if not isinstance(qrels, Qrels) and not any(isinstance(one, Run) for _, one in sources):
         reading.check_used()
     if shown[0].swapped:
-        warnings.warn(
+        warn(
             "the qrels have labels like scores, and the first run has scores like labels, as if "
             "they were swapped: qrels come first, then runs.",
-            stacklevel=2,
         )
     names = names_of([one[:3] for one in shown])
     counts = _counts(pool, joined.get(False) or joined[True], names, shown, missing)
@@ -239,10 +236,7 @@ def _changed(one: Metric, given: Options) -> Metric:
 def _counts(
     pool: Pool, joined: Sequence[Joined], names: list[str], shown: list[_Shown], missing: str
 ) -> dict[str, list[float]]:
-    """The columns of ``Report.counts``; raises or warns if runs do not fit the judgments.
-
-    Warnings point to the caller of `evaluate`.
-    """
+    """The columns of ``Report.counts``; raises or warns if runs do not fit the judgments."""
     qrels = pool.qrels
     retrieved = np.array([one.retrieved for one in joined])
     present, n_documents = (retrieved > 0).sum(axis=1), retrieved.sum(axis=1)
@@ -264,10 +258,9 @@ def _counts(
         raise ValueError(f"{lacks[0]} of the qrels: choose {choices}.")
     if np.isnan(qrels.labels).all():
         unknown = []
-        warnings.warn(
+        warn(
             "the qrels have no judgment: all labels are below 0 or missing. If they were judged "
             f"not relevant, choose {check.argument('pool_judged', True)}.",
-            stacklevel=3,
         )
     for found, before, after in (
         (lacks if missing == "zero" else [], "", " of the qrels: they count as queries for which "
@@ -277,7 +270,7 @@ def _counts(
     ):  # fmt: skip
         if found:
             rest = f"; and so on, {len(found)} runs in all" if len(found) > 3 else ""
-            warnings.warn(before + "; ".join(found[:3]) + rest + after, stacklevel=3)
+            warn(before + "; ".join(found[:3]) + rest + after)
     counts = {
         "queries": present,
         "missing": len(qrels.queries) - present,

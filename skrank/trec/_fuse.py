@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from skrank import _renamed
 from skrank import _validation as check
 from skrank.trec import _polars as pl
 from skrank.trec._columns import Columns, table_of
@@ -50,7 +49,6 @@ def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     return np.divide(numerator, denominator, out=numerator.copy(), where=denominator != 0)
 
 
-@_renamed.refuse_old_arguments
 def fuse(
     runs: object,
     method: str = "rrf",

@@ -11,7 +11,7 @@ import skrank
 import skrank.lightgbm
 import skrank.xgboost
 from skrank import LambdaLoss, LambdaRank, Softmax
-from skrank._engine.threads import limit_threads
+from tests.helpers.engine import limit_threads
 
 lgb = pytest.importorskip("lightgbm")
 xgb = pytest.importorskip("xgboost")

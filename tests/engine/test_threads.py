@@ -1,4 +1,4 @@
-"""One pool of threads per process: in children, at exit, and for several callers at once."""
+"""One pool of threads per process: in children, at exit, interrupted, and for several callers."""
 
 import os
 import subprocess
@@ -14,6 +14,7 @@ from numpy.testing import assert_array_equal
 import skrank
 from skrank._engine import threads
 from skrank._engine.judgments import judge
+from tests.helpers.engine import limit_threads
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -41,7 +42,7 @@ def run(code):
     return done.stdout.split()
 
 
-PROGRAMS = {  # each prints True if the values of a child, or at exit, are the first value
+PROGRAMS = {  # each prints True
     "fork": """
 import os, warnings
 warnings.simplefilter('ignore')
@@ -78,6 +79,23 @@ if __name__ == '__main__':
         metric = skrank.metric('gap')
         print(pool.apply(metric, (relevance, scores), {'groups': groups}) == first)
 """,
+    "interrupt": """
+import os, signal, threading, time
+from skrank.extending import run_chunks
+began, running = [], []
+def kernel(first, last, indptr):
+    began.append(first)
+    running.append(first)
+    try:
+        time.sleep(1)
+    finally:
+        running.remove(first)
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    run_chunks(kernel, np.arange(0, 1_000_001, 1000))
+except KeyboardInterrupt:
+    print(not running and len(began) == 4)  # of 16 chunks, on 4 threads
+""",
     # at exit, executors of the standard library refuse new tasks
     "at exit": "import atexit; atexit.register(lambda: print(value() == first))\n",
     "at exit for the first time": """
@@ -90,7 +108,7 @@ atexit.register(lambda: print(value() == first))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_children_and_the_end_of_a_process(name):
+def test_children_interrupts_and_the_end_of_a_process(name):
     if name.startswith("fork") and not hasattr(os, "fork"):
         pytest.skip("no fork on this system")
     assert run(PROGRAMS[name]) == ["True"]
@@ -105,7 +123,7 @@ def test_without_threads_the_caller_works(monkeypatch):
     rng = np.random.default_rng(0)
     n = 100_000
     scores, groups = rng.normal(size=n), np.repeat(np.arange(n // 50), 50)
-    with threads.limit_threads(4):
+    with limit_threads(4):
         found = skrank.metric("rr").per_query(rng.integers(0, 2, n), scores, groups=groups)
     assert found.between(0, 1).sum() + found.isna().sum() == n // 50
 

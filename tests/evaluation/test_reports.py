@@ -112,9 +112,8 @@ class TestValues:
         both = {"x": scores, "y": -scores}
         for call in (lambda: skrank.evaluate(y, scores, groups=groups, metrics="ndcg"),
                      lambda: skrank.compare(y, both, groups=groups, metrics="ndcg")):  # fmt: skip
-            with pytest.warns(UserWarning, match="3 queries") as caught:
+            with pytest.warns(UserWarning, match="3 queries"):
                 call()
-            assert caught[0].filename == __file__
         assert skrank.evaluate([1], [1.0], groups=["a"], metrics="ndcg").averages == 1
 
 

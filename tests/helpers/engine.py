@@ -1,12 +1,14 @@
 """Judgments for tests, and all private names that several tests share."""
 
+from contextlib import contextmanager
+from unittest.mock import patch
+
+import numba
 import numpy as np
 
 from skrank._engine.peer_names import expand as expand
 from skrank._engine.peer_names import tables as tables
 from skrank._engine.ranking import Ranking as Ranking
-from skrank._engine.threads import limit_threads as limit_threads
-from skrank._engine.threads import thread_count as thread_count
 from skrank.extending import Judgments, Queries
 from skrank.stats._resampling import query_counts as query_counts
 from skrank.testing._lists import without_nan as without_nan
@@ -18,6 +20,13 @@ from skrank.testing._orders import tie_expectation as tie_expectation
 from skrank.testing._orders import tie_orders as tie_orders
 from skrank.testing._properties import close as close
 from skrank.testing._properties import per_query as per_query
+
+
+@contextmanager
+def limit_threads(n_threads):
+    """Run kernels in at most so many threads."""
+    with patch.object(numba.config, "NUMBA_NUM_THREADS", n_threads):
+        yield
 
 
 def judge(relevance, groups=None):

@@ -21,9 +21,8 @@ NAN = float("nan")
 def test_the_mean_of_no_query_is_nan_and_warns():
     for metric in ("gap", "err", "precision@1"):
         function = skrank.metric(metric)
-        with pytest.warns(RuntimeWarning, match="no query") as caught:
+        with pytest.warns(RuntimeWarning, match="no query"):
             assert math.isnan(function([0, np.nan], [1, 2]))
-        assert caught[0].filename == __file__
         assert skrank.metric(metric, empty=0)([0, np.nan], [1, 2]) == 0
 
 

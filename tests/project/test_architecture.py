@@ -23,7 +23,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # Layers from the bottom up: none imports from a layer above it. All other parts of the package
 # stand on top of these layers.
 LAYERS = (
-    "_typing", "_renamed", "_kernels", "_validation", "_engine", "metrics", "objectives",
+    "_typing", "_warnings", "_kernels", "_validation", "_engine", "metrics", "objectives",
     "_boosters", "rankers",
 )  # fmt: skip
 
@@ -87,7 +87,7 @@ ON_THE_CORE = (
     "active", "informativeness", "incompleteness", "torch", "trec", "plotting", "cli", "_tune",
     "sentence_transformers",
 )  # fmt: skip
-SHARED = {"_validation", "_typing", "_progress", "_printed", "_files", "_renamed"}
+SHARED = {"_validation", "_typing", "_progress", "_printed", "_files", "_warnings"}
 
 
 @pytest.mark.parametrize("part", ON_THE_CORE)
@@ -111,7 +111,7 @@ def test_the_core_imports_nothing_that_stands_on_it():
 
 STATISTICS = (
     "skrank.stats", "skrank._validation", "skrank._engine.threads", "skrank._kernels",
-    "skrank._renamed", "skrank._progress", "skrank._printed",
+    "skrank._warnings", "skrank._progress", "skrank._printed",
 )  # fmt: skip
 USES_NUMBA = ("skrank._kernels", "skrank._engine.threads")
 

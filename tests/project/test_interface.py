@@ -1,8 +1,7 @@
-"""The public interface: names, defaults and kinds of parameters, and what became of old ones."""
+"""The public interface: names, defaults and kinds of parameters."""
 
 import importlib
 import inspect
-import pickle
 import pkgutil
 import re
 from contextlib import suppress
@@ -12,7 +11,6 @@ import numpy as np
 import pytest
 
 import skrank
-from skrank import _renamed
 from skrank.datasets import make_ranking
 from tests.helpers.public_calls import CALLS
 
@@ -221,43 +219,6 @@ def test_there_is_one_class_of_reports():
         assert list(report.per_query.index.names) == ["system", "qid"]
         for name in ("to_frame", "compare", "plot", "to_latex", "to_markdown"):
             assert callable(getattr(report, name))
-
-
-# what became of old names -------------------------------------------------------------------------
-
-
-OLD_NAMES, OLD_ARGUMENTS = _renamed.replacements()
-
-
-@pytest.mark.parametrize("name", OLD_NAMES)
-def test_old_names(name):
-    place, _, last = name.replace("*", "ndcg").rpartition(".")
-    if place == "skrank.torch":
-        pytest.importorskip("skorch")
-    module = importlib.import_module(place)
-    assert last not in dir(module)
-    with pytest.raises(ImportError) as caught:
-        getattr(module, last)
-    assert OLD_NAMES[name] in str(caught.value)
-    assert not hasattr(module, "no_name_at_all")
-
-
-@pytest.mark.parametrize("function", OLD_ARGUMENTS)
-def test_old_arguments(function):
-    if function == "NeuralRanker":
-        pytest.importorskip("skorch")
-    owner, _, method = function.rpartition(".")
-    of_class = owner[:1].isupper()
-    names = [one for one in SIGNATURES if one.endswith(f".{owner if of_class else function}")]
-    place, _, last = min(names, key=len).rpartition(".")
-    thing = getattr(importlib.import_module(place), last)
-    called = getattr(thing, method) if of_class and method != "__init__" else thing
-    for old, use in OLD_ARGUMENTS[function].items():
-        assert old not in inspect.signature(called).parameters
-        with pytest.raises(TypeError, match=f" {old} ") as caught:
-            called(**{old: 1})
-        assert use in str(caught.value)
-    assert pickle.loads(pickle.dumps(thing)) is thing
 
 
 def test_systems_before_labels_name_the_order():

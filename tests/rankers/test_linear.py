@@ -125,9 +125,8 @@ def test_positive():
 
 
 def test_too_few_iterations_warn():
-    with pytest.warns(ConvergenceWarning, match="max_iter=2") as caught:
+    with pytest.warns(ConvergenceWarning, match="max_iter=2"):
         fit(max_iter=2, smoothing=1)
-    assert caught[0].filename == __file__
     assert fit().n_iter_ < 200
 
 

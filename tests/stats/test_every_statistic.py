@@ -110,9 +110,8 @@ def test_two_arrays_are_no_matrix_of_queries_and_systems(test):
         test(a, b)
     with pytest.raises(ValueError, match=r"numpy.column_stack\(scores\)"):
         test([a, b])
-    with pytest.warns(UserWarning, match=r"2 queries.*50 systems.*numpy.transpose") as caught:
+    with pytest.warns(UserWarning, match=r"2 queries.*50 systems.*numpy.transpose"):
         test([[*a], [*b]])
-    assert caught[0].filename == __file__
 
 
 @pytest.mark.parametrize("test", [stats.paired_t, stats.max_t])
