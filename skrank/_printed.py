@@ -27,7 +27,8 @@ class Printed(ABC):
     def __repr__(self) -> str:
         parts = [self.caption]
         for title, table in self._printed().items():
-            parts.append(f"{title}\n" * bool(title) + table.to_string(**_style(table)))
+            text = table.to_string(**_style(table))
+            parts.append(f"{title}\n{text}" if title else text)
         return printable(("\n" if len(parts) == 2 else "\n\n").join(parts))
 
     def _repr_html_(self) -> str:

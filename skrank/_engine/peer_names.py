@@ -185,7 +185,7 @@ def _graded_model(entry: Entry, given: _Texts, cut: str | None) -> _Texts:
     """Parameters of a user model of cwl_eval: gains rise from 0 at min_rel to 1 at max_rel."""
     lowest, highest = given.pop("min_rel", "0"), given.pop("max_rel", "")
     graded = lowest.isdecimal() and highest.isdecimal() and int(lowest) < int(highest)
-    also = ", and with a cut-off" * ("@" in entry.example)
+    also = ", and with a cut-off" if "@" in entry.example else ""
     if not graded or (cut is None and also):
         raise _Refusal(f"it is read only with max_rel= above min_rel={also}", entry.example)
     if lowest != "0":
@@ -321,7 +321,8 @@ def elsewhere(text: str, metric: Callable[[str], Any]) -> ValueError | None:
             continue
         with suppress(ValueError):  # a wrong parameter, such as k=0
             theirs = metric(f"{tool}:{text}")
-            plain = metric(type(theirs).names[0] + f"@{theirs.k}" * (theirs.k is not None))
+            cut = "" if theirs.k is None else f"@{theirs.k}"
+            plain = metric(type(theirs).names[0] + cut)
             pairs, found = vars(plain).items(), vars(theirs)
             others = [f"{name}={one!r}" for name, one in pairs if one != found[name]]
             how = f"which has {', '.join(others)}" if others else "which is the same"

@@ -51,7 +51,7 @@ def as_numbers(name: str, values: ArrayLike, what: str) -> np.ndarray:
                     raise TypeError  # NumPy would drop the imaginary part
             return given.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
-        hint = " skrank.trec.evaluate takes dicts." * isinstance(values, Mapping)
+        hint = " skrank.trec.evaluate takes dicts." if isinstance(values, Mapping) else ""
         raise ValueError(f"{name} must be numbers, {what}, not {given.dtype}.{hint}") from None
 
 

@@ -91,7 +91,7 @@ def check_system_pairs(pairs: int | ArrayLike | None, n_systems: int) -> np.ndar
         return np.stack(np.triu_indices(n_systems, 1), axis=1)
     index = np.asarray(pairs)
     whole = index.dtype.kind in "iu" and index.size > 0
-    shaped = index.shape[1:] == (2,) * bool(index.ndim)
+    shaped = index.ndim == 0 or index.shape[1:] == (2,)
     if not (whole and shaped and 0 <= index.min() <= index.max() < n_systems):
         raise ValueError(
             f"pairs={brief(pairs)} must be a number of a column in 0..{n_systems - 1}, the "

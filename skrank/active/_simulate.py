@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
+from skrank._printed import Printed
 from skrank._progress import tracked
 from skrank._typing import RandomState
 from skrank.active._estimate import caution_of, typical_number
@@ -24,7 +25,7 @@ _LARGEST = 1e100  # largest value, so that squares are finite
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Simulation:
+class Simulation(Printed):
     """Estimates of many campaigns, each at several budgets.
 
     Attributes
@@ -64,15 +65,12 @@ class Simulation:
         return pd.DataFrame(columns, index=pd.Index(self.budgets, name="budget"))
 
     @property
-    def _caption(self) -> str:
-        campaigns = check.counted(len(self.values), "campaign")
-        return f"{campaigns}, truth {self.truth:.4g}"
+    def caption(self) -> str:
+        """The number of campaigns, and the mean over the pool."""
+        return f"{check.counted(len(self.values), 'campaign')}, truth {self.truth:.4g}"
 
-    def __repr__(self) -> str:
-        return f"{self._caption}\n{self.to_frame().to_string(float_format='{:.4g}'.format)}"
-
-    def _repr_html_(self) -> str:
-        return f"<p>{self._caption}</p>{self.to_frame().to_html(float_format='{:.4g}'.format)}"
+    def _printed(self) -> dict[str, pd.DataFrame]:
+        return {"": self.to_frame()}
 
     def intervals(self, confidence: float = 0.95) -> np.ndarray:
         """Ends of the intervals, of shape (n_campaigns, n_budgets, 2); may be infinite."""

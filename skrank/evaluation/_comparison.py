@@ -135,10 +135,10 @@ class Comparison(Tabular):
         level, n_rows = f"{100 * self.confidence:g} % intervals", len(self._table)
         text = TESTS.get(self.test, self.test)
         if n_rows == 1:
-            return text + f", {level}" * intervals
+            return f"{text}, {level}" if intervals else text
         by = ("", "") if self.test == "max-t" else (" by Holm's method", " by Bonferroni's")
         text = f"{text}, p-values corrected for {n_rows} comparisons{by[0]}"
-        return text + f", {level} too{by[1]}" * intervals
+        return f"{text}, {level} too{by[1]}" if intervals else text
 
     @property
     def caption(self) -> str:
@@ -149,7 +149,7 @@ class Comparison(Tabular):
         unit = "folds" if self.per_query.index.name == "fold" else "queries"
         text = (
             f"{len(self.means)} systems on {compared} of {len(self.per_query)} {unit}"
-            f"{', weighted' * self.weighted}; "
+            f"{', weighted' if self.weighted else ''}; "
             f"{self._method(intervals=intervals)}; {self._table['significant'].sum()} of "
             f"{check.counted(len(self._table), 'difference')} significant"
         )

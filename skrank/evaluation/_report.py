@@ -276,8 +276,11 @@ class Report(Tabular):
 
     def _caption(self, *, of_means: bool = False) -> str:
         queries = check.counted(len(self.queries), "query", "queries")
-        parts = [check.counted(len(self.systems), "system")] * (len(self.systems) > 1)
-        parts += [queries] * (not of_means)
+        parts = []
+        if len(self.systems) > 1:
+            parts.append(check.counted(len(self.systems), "system"))
+        if not of_means:
+            parts.append(queries)
         counted = (self.weights > 0).sum(axis=1)
         if counted.min() < len(self.queries):
             queries = f"{spanned(counted)} of {queries}"
@@ -290,13 +293,13 @@ class Report(Tabular):
         skipped = {self.empty[name] for name, one in self.metric_of.items() if one.empty == "skip"}
         if n_empty := max(skipped, default=0):
             number = check.counted(n_empty, "query", "queries")
-            up_to = "up to " * (len(skipped - {0}) > 1)
+            up_to = "up to " if len(skipped - {0}) > 1 else ""
             parts.append(f"{up_to}{number} without a relevant document left out")
         text = ", ".join(parts)
         if len(self.systems) == 1 and self.systems != [SCORES]:
             text = f"{self.systems[0]}: {text}"
-        lines = [f"Means over {queries}"] * of_means + [text] * bool(text)
-        return "\n".join([*lines, *value_notes(self.metric_of, self.max_grade)])
+        lines = [f"Means over {queries}" if of_means else "", text]
+        return "\n".join([*filter(None, lines), *value_notes(self.metric_of, self.max_grade)])
 
     def _shown(self, *, intervals: bool) -> Shown:
         caption = self._caption(of_means=True)

@@ -143,10 +143,10 @@ class Tabular(Printed):
         names = [*ascii_lowercase] if few else [str(i + 1) for i in range(len(values))]
         numbered = worse is not None
         head = [escaped(str(one)) for one in (values.index.name, *values.columns)]
-        rows = [[escaped("#")] * numbered + head]
+        rows = [[escaped("#"), *head] if numbered else head]
         best = _best(values, found.rises)
         for i, (name, *row) in enumerate(values.astype(object).itertuples()):
-            cells = [names[i]] * numbered + [escaped(str(name))]
+            cells = [names[i], escaped(str(name))] if numbered else [escaped(str(name))]
             for j, value in enumerate(row):
                 text = f"{value:.{digits}f}" if isinstance(value, float) else str(value)
                 if str(values.columns[j]).startswith("p_") and value < (least := 10.0**-digits):
@@ -159,7 +159,8 @@ class Tabular(Printed):
                     text += f" [{low}, {high}]"
                 cells.append(text + (raised % ("" if few else ",").join(marks) if marks else ""))
             rows.append(cells)
-        sides = "l" * (1 + numbered) + "".join("lr"[one.kind in "fi"] for one in values.dtypes)
+        left = "ll" if numbered else "l"
+        sides = left + "".join("lr"[one.kind in "fi"] for one in values.dtypes)
         if caption is None:
             caption = escaped(found.caption.replace("\n", ". "))
         return rows, sides, check.check_text("caption", caption, "as the table shows it")

@@ -113,7 +113,7 @@ class Study(Printed):
             f"RMS error of inferred precision-recall curves, by lowest relevant label: "
             f"{check.counted(len(self.lists), 'list')} of {check.counted(runs, 'run')} and "
             f"{check.counted(queries, 'query', 'queries')}, {ranks} ranks"
-            f"{', condensed' * self.condensed}, {self.n_left_out} left out"
+            f"{', condensed' if self.condensed else ''}, {self.n_left_out} left out"
         )
         missed = int(np.count_nonzero(~self.converged))
         if missed:

@@ -255,9 +255,10 @@ class PrecisionRecallDisplay(Display):
         (self.line_,) = ax.plot(recall, precision, **{"label": label, **look, **style})
         ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), xticks=np.linspace(0, 1, 11))
         if self.n_queries + self.n_empty > 1:
-            one = "one query" if self.n_queries == 1 else f"mean of {self.n_queries} queries"
-            skipped = f"; {self.n_empty} without relevant documents skipped" * (self.n_empty > 0)
-            ax.set_title(f"{one}{skipped}", fontsize="medium")
+            title = "one query" if self.n_queries == 1 else f"mean of {self.n_queries} queries"
+            if self.n_empty:
+                title += f"; {self.n_empty} without relevant documents skipped"
+            ax.set_title(title, fontsize="medium")
         ax.set(xlabel=xlabel, ylabel=ylabel)
         if ax.get_legend_handles_labels()[1]:
             ax.legend(loc="best")

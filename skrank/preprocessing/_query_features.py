@@ -172,7 +172,7 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ids = require_groups(groups, X=X, who="QueryFeatures.transform")
         codes = pd.factorize(ids)[0]
         table, lowest = pd.DataFrame(values, dtype=np.float64), np.finfo(values.dtype).min
-        found = [values] * bool(self.keep_original)
+        found = [values] if self.keep_original else []
         with np.errstate(over="ignore"):
             for kind in kinds:
                 added = KINDS[kind](table, codes).to_numpy().astype(values.dtype)
@@ -223,12 +223,13 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             input_features = [name for name in np.asarray(input_features) if name != LEVEL]
         names = list(super().get_feature_names_out(input_features))
         added = [f"{name}_{kind}" for kind in self._checked_kinds() for name in names]
-        found = names * bool(self.keep_original) + added
+        found = [*names, *added] if self.keep_original else added
         again = next((name for name in found if found.count(name) > 1), None)
         if again is not None:
+            remedy = ", or set keep_original=False" if self.keep_original else ""
             raise ValueError(
-                f"two columns of the output would be called {again!r}: rename or drop a column of X"
-                + ", or set keep_original=False." * bool(self.keep_original)
+                f"two columns of the output would be called {again!r}: rename or drop a column of "
+                f"X{remedy}."
             )
         return np.array(found, dtype=object)
 

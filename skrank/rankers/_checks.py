@@ -30,12 +30,12 @@ def check_fit_params(ranker: Estimator, params: Options) -> None:
             "callbacks of the booster belong to the training that finds the best round, and "
             "options={'refit': True} trains again: leave out one of the two."
         )
-    for name in params.keys() & _REPLACED:
+    if replaced := sorted(params.keys() & _REPLACED):
         raise ValueError(
-            f"{name}= is for the estimator's own fit. GroupedRanker has groups= and sample_weight= "
-            "for each row; X_val=, y_val= and groups_val=, with eval_metric; and init=, where "
-            "FrozenEstimator(model) with init_scale=None adds rounds to a model. Numbers of rows, "
-            "such as pairs, need CatBoostRanker itself."
+            f"{replaced[0]}= is for the estimator's own fit. GroupedRanker has groups= and "
+            "sample_weight= for each row; X_val=, y_val= and groups_val=, with eval_metric; and "
+            "init=, where FrozenEstimator(model) with init_scale=None adds rounds to a model. "
+            "Numbers of rows, such as pairs, need CatBoostRanker itself."
         )
 
 
@@ -85,11 +85,11 @@ def _check_validation(ranker: Estimator, kind: EstimatorKind, *, has_X_val: bool
             "validation_fraction and X_val unset."
         )
     params = ranker.estimator.get_params(deep=False) if kind.patience_parameters else {}
-    for own in filter(params.get, kind.patience_parameters):
+    if stopping := [*filter(params.get, kind.patience_parameters)]:
         raise ValueError(
-            f"{own} of {name} is for its own early stopping: leave it out. GroupedRanker has "
-            "early_stopping_rounds, for any improvement of the metric, with validation_fraction, "
-            "or with X_val, y_val and groups_val of fit."
+            f"{stopping[0]} of {name} is for its own early stopping: leave it out. GroupedRanker "
+            "has early_stopping_rounds, for any improvement of the metric, with "
+            "validation_fraction, or with X_val, y_val and groups_val of fit."
         )
     given = [] if ranker.eval_metric is None else ["eval_metric"]
     rounds = ranker._patience("rounds")
