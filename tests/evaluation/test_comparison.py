@@ -230,7 +230,6 @@ DOCS = {"relevance": [1, 0, 1], "groups": ["p", "q", "q"], "metrics": "gap"}
           {"test": "z", "confidence": 5, "n_resamples": 0}.items()),
         (SEEDS, DOCS | {"test": "randomisation"}, "test='randomisation'"),
         (SEEDS | {"bad": np.empty((3, 0))}, DOCS, "system 'bad'"),
-        (TWO, DOCS | {"metrics": ["gap", "gap"]}, "'gap'"),
         (TWO, DOCS | {"groups": None}, "compare"),
         (TWO, DOCS | {"relevance": [1, 0, 0]}, "system 'good'"),
     ],

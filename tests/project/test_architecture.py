@@ -122,7 +122,7 @@ def test_imports_of_kernels_and_statistics_and_of_numba(module):
     for target in IMPORTS[module]:
         library = target.split(".")[0]
         if part_of(module) == "_kernels" and module != "skrank._kernels.jit":  # which caches
-            allowed = library in ("numpy", "numba", "math", "typing", "__future__")
+            allowed = library in ("numpy", "numba", "llvmlite", "math", "typing", "__future__")
             assert allowed or target.startswith("skrank._kernels."), target
         if part_of(module) == "stats" and library == "skrank":
             assert target.startswith(STATISTICS), target
