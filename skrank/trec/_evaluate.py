@@ -31,7 +31,6 @@ _ROWS_AT_ONCE = 1_000_000  # documents that are measured together, to bound memo
 class _Shown(NamedTuple):
     """What messages say about a run, which is released before all runs are read."""
 
-    given: str | None  # the name that the caller gives
     name: str
     file: str | None
     queries: Queries
@@ -166,9 +165,9 @@ def evaluate(
     shown: list[_Shown] = []
 
     def prepared(source: tuple[str | None, object]) -> list[tuple[_Shown, list[Joined]]]:
-        return [joined_run(given, run) for given, run in runs_of(*source, reading)]
+        return [joined_run(run) for run in runs_of(*source, reading)]
 
-    def joined_run(given: str | None, run: Run) -> tuple[_Shown, list[Joined]]:
+    def joined_run(run: Run) -> tuple[_Shown, list[Joined]]:
         if exclude_self:
             run = run._without_self()
         orders = (run._in_single_precision() if single else run for single in places)
@@ -178,7 +177,7 @@ def evaluate(
         differ = None
         if len(run.queries) and not orders_joined[0].n_judged:
             differ = check.id_difference(run.documents, judgments.documents, "document")
-        shown = _Shown(given, run.name, run.file, run.queries, swapped, differ)
+        shown = _Shown(run.name, run.file, run.queries, swapped, differ)
         return shown, orders_joined
 
     with (
@@ -199,7 +198,7 @@ def evaluate(
             "they were swapped: qrels come first, then runs.",
             stacklevel=2,
         )
-    names = names_of([one[:3] for one in shown])
+    names = names_of([(about.name, about.file) for about in shown])
     counts = _counts(pool, joined.get(False) or joined[True], names, shown, missing)
     shape = len(names), len(judgments.queries), len(chosen)
     values, weights, n_empty = np.empty(shape), np.empty(shape), np.empty(shape[2], int)

@@ -11,10 +11,8 @@ import numpy as np
 from skrank import _renamed
 from skrank import _validation as check
 from skrank.trec import _polars as pl
-from skrank.trec._columns import Columns, table_of
 from skrank.trec._data import Qrels, Run, by_query, read_qrels
 from skrank.trec._runs import read_runs
-from skrank.trec._sources import Entries
 
 METHODS = ("rrf", "combsum", "combmnz", "weighted_sum")
 NORMS = ("min_max", "zscore", "reciprocal_rank")
@@ -168,9 +166,8 @@ def fuse(
         with np.errstate(over="ignore"):  # infinite scores are refused below
             scores = X.sum(axis=1)
         scores *= np.count_nonzero(~np.isnan(values), axis=1) if method == "combmnz" else 1
-    columns, what = Columns(wide["qid"], wide["docid"], scores, "score"), "the fused run"
-    table = table_of(columns, lambda row: f"row {row} of {what}", what, "error")
-    fused = Run._of_rows(Entries(table), name)
+    with check.about("the fused run"):
+        fused = Run.from_arrays(wide["qid"], wide["docid"], scores, name=name)
     given = None if used is None else dict(zip(named, used.tolist(), strict=True))
     return dataclasses.replace(fused, weights=given)
 

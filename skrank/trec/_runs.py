@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from skrank import _validation as check
@@ -55,41 +57,84 @@ def _holds_documents(part: object) -> bool:
     return isinstance(part, (Mapping, list, tuple)) or bool(getattr(part, "shape", ()))
 
 
-def runs_of(name: str | None, source: object, reading: Reading) -> list[tuple[str | None, Run]]:
+def runs_of(name: str | None, source: object, reading: Reading) -> list[Run]:
     """The runs of a source; with the name that the caller gives, or that a column `run` gives."""
     if isinstance(source, Run):
-        return [(name, source)]
+        return [source if name is None else replace(source, name=name, file=None)]
     entries = entries_of(source, "run", reading, name)
-    if len(entries) == 1:
-        return [(name, Run._of_rows(entries[0], ranks=reading.ranks))]
-    if name is not None:
-        raise ValueError(
-            f"run {name!r} has {check.counted(len(entries), 'run')} in its column run: pass the "
-            "table without a name, or select the rows of one."
-        )
-    return [(rows.tag, Run._of_rows(rows, ranks=reading.ranks)) for rows in entries]
+    if name is None:
+        return [Run._of_rows(rows, ranks=reading.ranks) for rows in entries]
+    if len(entries) > 1:
+        raise check.several_runs([rows.tag for rows in entries])
+    return [Run._of_rows(entries[0]._replace(file=None), name, ranks=reading.ranks)]
 
 
-def names_of(runs: Sequence[tuple[str | None, str, str | None]]) -> list[str]:
-    """The name of each run: the given one, or its tag, or its path if several runs have the tag.
+def names_of(runs: Sequence[tuple[str, str | None]]) -> list[str]:
+    """The name of each run: its own, or its file if several runs of files have the name.
 
-    `runs` has the given name, the name and the file of each. Several unnamed runs are run1, run2.
+    `runs` has the name and the file of each. Several unnamed runs are run1, run2.
     """
-    tags = Counter(tag for given, tag, _ in runs if given is None)
-    n_unnamed = sum(given is None and tag == UNNAMED and file is None for given, tag, file in runs)
-    names, number = [], 0
-    for given, tag, file in runs:
-        name = tag if given is None else given
-        if given is None and file is None and tag == UNNAMED and n_unnamed > 1:
-            number += 1
-            name = f"{UNNAMED}{number}"
-        elif given is None and file is not None and tags[tag] > 1:
-            name = file
-        names.append(name)
+    count = Counter(name for name, _ in runs)
+    names = [file if file is not None and count[name] > 1 else name for name, file in runs]
+    if names.count(UNNAMED) > 1:
+        numbers = itertools.count(1)
+        names = [f"{name}{next(numbers)}" if name == UNNAMED else name for name in names]
     name, times = Counter(names).most_common(1)[0]
     if times > 1:
         raise ValueError(f"{times} runs are called {name!r}: pass a dict from names to runs.")
     return names
+
+
+def read_run(
+    source: object, *, name: str | None = None, columns: Any = None, duplicates: str = "error"
+) -> Run:
+    """Read a run: lines of TREC, a table, or a dict.
+
+    Parameters
+    ----------
+    source : path, file object, frame or dict
+        As in `evaluate`. Files are UTF-8, plain or compressed with gzip, bzip2, xz or Zstandard:
+        lines of query, Q0, document, rank, score and tag, where blank lines, columns after the tag,
+        comments and the description of runs of NTCIR are ignored; CSV, TSV, JSON Lines or Parquet;
+        or JSON of a dict. A comment begins with # and is not a line of a run.
+    name : str, optional
+        Default: the tag of the first line, the column `run`, or the name of the file.
+    columns, duplicates
+        As in `evaluate`.
+
+    Returns
+    -------
+    Run
+        In the order of trec_eval: by score and then by document, both descending. Distances, and
+        ranks where there are no scores, are read with the opposite sign.
+
+    Raises
+    ------
+    ValueError
+        With the file and the number of the line, if the line has too few fields, a score is not a
+        finite number, a document occurs twice in a query, or the text is not UTF-8; if the file is
+        empty or damaged, has several runs, or ranks that contradict its scores; with the columns of
+        a table, if it is not said which to read.
+
+    Examples
+    --------
+    >>> import io
+    >>> from skrank import trec
+    >>> lines = "301\\tFT934-9\\t1\\n301\\tFBIS3-1\\t2\\n"
+    >>> run = trec.read_run(io.StringIO(lines), columns=["qid", "docid", "rank"])
+    >>> run.to_frame()
+       qid   docid  score
+    0  301 FT934-9   -1.0
+    1  301 FBIS3-1   -2.0
+    """
+    if name is not None:
+        name = check.check_text("name", name, "the name of the run")
+    reading = Reading(columns, duplicates)
+    runs = runs_of(name, source, reading)
+    reading.check_used()
+    if len(runs) > 1:
+        raise check.several_runs([run.name for run in runs])
+    return runs[0]
 
 
 def read_runs(
@@ -113,9 +158,9 @@ def read_runs(
     --------
     >>> from skrank import trec
     >>> trec.read_runs({"bm25": {"q1": {"a": 2.0, "b": 1.0}}})
-    {'bm25': Run 'run': 1 queries, 2 documents}
+    {'bm25': Run 'bm25': 1 queries, 2 documents}
     """
     reading = Reading(columns, duplicates, ranks)
-    loaded = [pair for source in sources_of(runs) for pair in runs_of(*source, reading)]
-    names = names_of([(given, run.name, run.file) for given, run in loaded])
-    return dict(zip(names, [run for _, run in loaded], strict=True))
+    loaded = [run for source in sources_of(runs) for run in runs_of(*source, reading)]
+    names = names_of([(run.name, run.file) for run in loaded])
+    return dict(zip(names, loaded, strict=True))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from skrank import _validation as check
 from skrank._files import is_file, name_of
 from skrank.trec import _polars as pl
-from skrank.trec._columns import Columns, Reading, Where, columns_of, of_queries, table_of
+from skrank.trec._columns import Fields, Reading, Where, fields_of, of_queries, table_of
 from skrank.trec._files import read
 
 
@@ -25,12 +22,10 @@ class Entries(NamedTuple):
 
 def is_frame(source: object) -> bool:
     """Whether this is a table with named columns, of any library."""
-    if isinstance(source, np.ndarray):
-        return source.dtype.names is not None
-    if hasattr(source, "__arrow_c_array__") or hasattr(source, "collect_schema"):
-        return True
-    tables = hasattr(source, "__arrow_c_stream__") or hasattr(source, "iterrows")
-    return tables and not hasattr(source, "to_frame")  # as a Series has
+    kind = type(source)  # of a lazy frame, the columns themselves take time
+    table = hasattr(kind, "columns") or hasattr(kind, "__arrow_c_stream__")
+    records = getattr(getattr(source, "dtype", None), "names", None) is not None
+    return records or (table and not hasattr(kind, "to_frame"))  # as a Series has
 
 
 def entries_of(
@@ -54,23 +49,15 @@ def entries_of(
     return [Entries(part.drop("run"), file, part[0, "run"]) for part in parts]
 
 
-def _in_memory(thing: Any, kind: str, reading: Reading, what: str) -> tuple[Columns, Where]:
+def _in_memory(source: Any, kind: str, reading: Reading, what: str) -> tuple[Fields, Where]:
     """The columns of a frame or a dict, and the names of its rows in messages."""
-
-    def where(row: int) -> str:
-        return f"row {row} of {what}"
-
-    if isinstance(thing, Mapping):
-        return of_queries(thing, kind, what)
-    if not is_frame(thing):
-        raise check.unreadable(thing, what)
-    pandas = sys.modules.get("pandas")
-    if pandas is not None and isinstance(thing, pandas.DataFrame):
-        levels = [name for name in thing.index.names if name not in (None, *thing.columns)]
-        thing = thing.reset_index(levels) if levels else thing
-    elif not isinstance(thing, (np.ndarray, pl.LazyFrame)):
-        thing = pl.DataFrame(thing)
-    names = thing.dtype.names if isinstance(thing, np.ndarray) else None
-    if isinstance(thing, pl.LazyFrame):
-        names = thing.collect_schema().names()
-    return columns_of(thing.columns if names is None else names, thing, kind, reading, what), where
+    if isinstance(source, Mapping):
+        return of_queries(source, kind, what)
+    if not is_frame(source):
+        raise check.unreadable(source, what)
+    if hasattr(source, "reset_index"):  # a frame of pandas, perhaps with ids in its index
+        levels = [name for name in source.index.names if name not in (None, *source.columns)]
+        source = source.reset_index(levels) if levels else source
+    elif not isinstance(source, pl.LazyFrame):
+        source = pl.DataFrame(source)
+    return fields_of(source, kind, reading, what), lambda row: f"row {row} of {what}"
