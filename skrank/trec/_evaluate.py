@@ -20,9 +20,9 @@ from skrank.extending import Queries, Ranking, measure, unique_metrics
 from skrank.metrics import Metric
 from skrank.trec import _polars as pl
 from skrank.trec._columns import Reading
-from skrank.trec._data import Qrels, Run, as_qrels
+from skrank.trec._data import Qrels, Run
 from skrank.trec._join import Joined, JoinedJudgments, Pool
-from skrank.trec._runs import names_of, runs_of, sources_of
+from skrank.trec._sources import as_qrels, names_of, runs_of, sources_of
 
 _MOST_AT_ONCE = 4  # runs that are read at once, to bound memory
 _ROWS_AT_ONCE = 1_000_000  # documents that are measured together, to bound memory

@@ -11,8 +11,8 @@ import numpy as np
 from skrank import _renamed
 from skrank import _validation as check
 from skrank.trec import _polars as pl
-from skrank.trec._data import Qrels, Run, by_query, read_qrels
-from skrank.trec._runs import read_runs
+from skrank.trec._data import Qrels, Run, by_query
+from skrank.trec._sources import read_qrels, read_runs
 
 METHODS = ("rrf", "combsum", "combmnz", "weighted_sum")
 NORMS = ("min_max", "zscore", "reciprocal_rank")

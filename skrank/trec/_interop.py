@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from skrank.metrics import Metric, metric
 from skrank.trec._evaluate import evaluate
-from skrank.trec._runs import read_run
+from skrank.trec._sources import read_run
 
 if TYPE_CHECKING:
     import pandas as pd
