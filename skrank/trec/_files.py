@@ -55,7 +55,7 @@ def read(source: Source, kind: str, reading: Reading) -> tuple[Fields, Where, st
     if separator and not of_trec and len(words) != len(fields or ()):
         return *_table(text, separator, fields, kind, reading, name), None
     columns = _lines(text, fields or _TREC[kind], kind, name)
-    return columns, partial(_line_of, text, name), words[-1] if of_trec else None
+    return columns, partial(_line_of, text, name), words[5] if of_trec and kind == "run" else None
 
 
 def _line_of(text: bytes, name: str, row: int) -> str:
@@ -122,20 +122,18 @@ def _table(
     if table is None or any(column.null_count() for column in table):  # perhaps a malformed row
         values = zip(*(row for _, row in rows()), strict=True)
         table = pl.DataFrame([[value or None for value in column] for column in values])
-    columns = [column.cast(pl.String).str.strip_chars(" ") for column in table]
-    line, head = next(rows())
+    first, (line, head) = int(fields is None), next(rows())
+    names = fields or [word.strip() for word in head]
+    numbered = fields is None and any(map(_NUMBER.fullmatch, names))
+    if len(names) != len(head) or (numbered and not reading.by_name(kind)):
+        raise check.malformed(head, kind, f"{name}, line {line}")
+    columns = [column[first:].cast(pl.String).str.strip_chars(" ") for column in table]
+    by_name = dict(zip(names, columns, strict=True))
 
     def where(row: int) -> str:
-        return f"{name}, line {next(islice(rows(), row + (fields is None), None))[0]}"
+        return f"{name}, line {next(islice(rows(), row + first, None))[0]}"
 
-    names = fields or [word.strip() for word in head]
-    named = fields is not None or reading.by_name(kind) or not any(map(_NUMBER.fullmatch, names))
-    if len(names) != len(head) or not named:
-        raise check.malformed(head, kind, f"{name}, line {line}")
-    if fields is not None:
-        return dict(zip(fields, columns, strict=True)), where
-    by_name = {key: column[1:] for key, column in zip(names, columns, strict=True)}
-    return fields_of(by_name, kind, reading, name), where
+    return by_name if fields else fields_of(by_name, kind, reading, name), where
 
 
 def _csv_rows(text: bytes, separator: str, name: str) -> Iterator[tuple[int, list[str]]]:

@@ -122,8 +122,6 @@ def fuse(
     2   1     b 0.0161
     3   1     d 0.0159
     """
-    if isinstance(method, str) and method == "linear":
-        raise ValueError("method='linear' is method='weighted_sum' with a ranker as weights=.")
     check.check_choice("method", method, METHODS)
     check.check_choice("norm", norm, ("auto", *NORMS, None))
     check.check_choice("ranks", ranks, ("score", "file"))

@@ -115,20 +115,14 @@ def sources_of(runs: object) -> list[tuple[str | None, object]]:
 
     `runs` is the parameter of `evaluate`. A source may hold several runs.
     """
-    if is_file(runs) or isinstance(runs, Run) or is_frame(runs):
-        return [(None, runs)]
-    if isinstance(runs, Mapping):
-        if not _has_names(runs):
-            return [(None, runs)]
-        sources: list[tuple[str | None, object]] = []
-        for name, source in runs.items():
+    sources: list[tuple[str | None, object]] = [(None, runs)]
+    if isinstance(runs, Mapping) and _has_names(runs):
+        sources = [(str(name), source) for name, source in runs.items()]
+        for name, source in sources:
             if isinstance(source, str) and not os.path.exists(source):
                 raise check.missing_file(source, name)
-            sources.append((str(name), source))
-    else:
-        if isinstance(runs, (str, Qrels)) or not isinstance(runs, Iterable):
-            runs = [runs]
-        sources = [(None, source) for source in runs]
+    elif not (isinstance(runs, Mapping) or is_file(runs) or is_frame(runs)):
+        sources = [(None, source) for source in (runs if isinstance(runs, Iterable) else [runs])]
     if not sources:
         raise ValueError("runs is empty: pass at least one.")
     if any(isinstance(source, Qrels) for _, source in sources):
