@@ -318,18 +318,13 @@ def _table_of_arrays(
 
 def by_query(table: pl.DataFrame) -> tuple[Queries, pl.DataFrame]:
     """Rows sorted by query, in the order of the first rows, and the queries."""
-    starts = _starts(table["qid"])
-    if table["qid"][starts].n_unique() < len(starts):
+    blocks = table["qid"].rle().struct.unnest()  # of neighbours
+    if blocks["value"].n_unique() < len(blocks):
         first = pl.Enum(table["qid"].unique(maintain_order=True))
         table = table.sort(pl.col("qid").cast(first), maintain_order=True)
-        starts = _starts(table["qid"])
-    ids = np.array(table["qid"][starts].to_list(), dtype=object)
-    return Queries(ids, np.append(starts, len(table))), table
-
-
-def _starts(ids: pl.Series) -> np.ndarray:
-    """Rows whose id differs from the one above."""
-    return np.flatnonzero(ids.ne_missing(ids.shift(1)).to_numpy())
+        blocks = table["qid"].rle().struct.unnest()
+    ids = np.array(blocks["value"].to_list(), dtype=object)
+    return Queries(ids, np.append(0, blocks["len"].cast(pl.Int64).cum_sum())), table
 
 
 def _nested(given: Qrels | Run, numbers: list[Any]) -> dict[str, dict[str, Any]]:

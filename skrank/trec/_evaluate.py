@@ -149,8 +149,6 @@ def evaluate(
         given["condensed"] = True
     chosen = {name: _changed(one, given) for name, one in unique_metrics(metrics).items()}
     top = check.check_max_grade(max_grade)
-    if k is not None:
-        k = check.check_count("k", k, "the number of documents of a query that count")
     reading = Reading(columns, duplicates)
     judgments, sources = as_qrels(qrels, reading), sources_of(runs)
     if check.check_flag("pool_judged", pool_judged):
@@ -183,8 +181,8 @@ def evaluate(
         progress_bar(progress, len(sources), "runs") as bar,
         ThreadPoolExecutor(min(_MOST_AT_ONCE, pl.thread_pool_size())) as executor,
     ):
-        for of_source in executor.map(joined_runs, sources):
-            of_runs += of_source
+        for runs_read in executor.map(joined_runs, sources):
+            of_runs += runs_read
             bar.update(1)
     if not isinstance(qrels, Qrels) and not any(isinstance(one, Run) for _, one in sources):
         reading.check_used()
@@ -246,16 +244,16 @@ def _counts(
             differ = check.id_difference(run.queries.ids, qrels.queries.ids, "query")
             raise ValueError(f"run {name!r} has no query of the qrels: {differ}.")
         if len(absent):
-            ids = ", ".join(absent[:3]) + (", ..." if len(absent) > 3 else "")
-            lacks.append(f"run {name!r} has no documents for {len(absent)} queries ({ids})")
+            queries = f"{len(absent)} queries of the qrels, {check.brief(absent.tolist())}"
+            lacks.append(f"run {name!r} has no documents for {queries}")
         if run.documents is not None:
             unjudged.append(f"no retrieved document is judged of run {name!r}: {run.documents}")
     if lacks and missing == "raise":
         choices = f"{check.argument('missing', 'zero')} or 'skip'"
-        raise ValueError(f"{lacks[0]} of the qrels: choose {choices}.")
+        raise ValueError(f"{lacks[0]}: choose {choices}.")
     if lacks and missing == "zero":
         skip = f"{check.argument('missing', 'skip')} leaves them out."
-        _warn(lacks, f" of the qrels: they count as queries with nothing retrieved. {skip}")
+        _warn(lacks, f": they count as queries with nothing retrieved. {skip}")
     if np.isnan(qrels.labels).all():
         judged = f"If they were judged not relevant, choose {check.argument('pool_judged', True)}."
         _warn(["the qrels have no judgment: all labels are below 0 or missing"], f". {judged}")

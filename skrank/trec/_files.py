@@ -77,12 +77,11 @@ def _json(text: bytes, line: str, kind: str, reading: Reading, name: str) -> tup
     record = None
     with suppress(ValueError):
         record = json.loads(line)
-    nested = b"\n" not in text.strip() and any(
-        isinstance(value, (dict, list)) for value in getattr(record, "values", list)()
-    )
-    if not isinstance(record, dict) or nested or not record:
-        return of_queries(_object(text, name), kind, name)
     lines = [(n, line) for n, line in enumerate(text.split(b"\n"), 1) if line.strip()]
+    values = record.values() if isinstance(record, dict) and record else [{}]
+    nested = any(isinstance(value, (dict, list)) for value in values)
+    if record is None or (nested and len(lines) == 1):
+        return of_queries(_object(text, name), kind, name)
     records = [_object(line, f"{name}, line {number}") for number, line in lines]
     names = dict.fromkeys(key for record in records for key in record)
     table = {key: [record.get(key) for record in records] for key in names}
@@ -161,13 +160,12 @@ def _lines(text: bytes, fields: list[str], kind: str, name: str) -> Fields:
         names = fields + tidied.partition(b"\n")[0].split()[len(fields) :]
         longer = [place for place, field in enumerate(fields) if field != check.SKIPPED]
     numbers = (*_BEST, "rank")
-    types = [pl.Float64 if field in numbers else pl.String for field in names]
+    types = {str(i): pl.Float64 if field in numbers else pl.String for i, field in enumerate(names)}
     table: Iterable[pl.Series] = ()
     with suppress(pl.exceptions.PolarsError):  # a line has too many or too few fields
         table = pl.read_csv(
             tidied, has_header=False, separator=" ", quote_char=None, columns=longer,
-            schema=dict(zip(map(str, range(len(names))), types, strict=True)),
-            ignore_errors=True, truncate_ragged_lines="tag" in fields,
+            schema=types, ignore_errors=True, truncate_ragged_lines="tag" in fields,
         ).fill_nan(None)  # fmt: skip
     columns = {fields[int(column.name)]: column for column in table}
     whole = [column for field, column in columns.items() if field != "rank"]

@@ -68,9 +68,8 @@ def read_qrels(source: object, *, columns: Any = None, duplicates: str = "error"
     ----------
     source : path, file object, frame or dict
         As in `evaluate`. Files are UTF-8, plain or compressed with gzip, bzip2, xz or Zstandard:
-        lines of query, iteration, document and label, where blank lines and comments are ignored;
-        CSV, TSV, JSON Lines or Parquet; or JSON of a dict. A comment begins with # and is not a
-        line of judgments.
+        lines of query, iteration, document and label, where blank lines are ignored; CSV, TSV, JSON
+        Lines or Parquet; or JSON of a dict.
     columns, duplicates
         As in `evaluate`.
 
@@ -132,17 +131,13 @@ def sources_of(runs: object) -> list[tuple[str | None, object]]:
 
 def _has_names(runs: Mapping[Any, Any]) -> bool:
     """Whether a mapping has runs by name; otherwise it is one run, with documents by query."""
-    return not runs or any(
-        is_file(source)
-        or isinstance(source, (Run, Qrels))
-        or is_frame(source)
-        or (isinstance(source, Mapping) and any(map(_holds_documents, [*source.values()][:1])))
-        for source in runs.values()
-    )
-
-
-def _holds_documents(part: object) -> bool:
-    return isinstance(part, (Mapping, list, tuple)) or bool(getattr(part, "shape", ()))
+    for source in runs.values():
+        part = next(iter(source.values()), None) if isinstance(source, Mapping) else None
+        if is_file(source) or isinstance(source, (Run, Qrels)) or is_frame(source):
+            return True
+        if isinstance(part, (Mapping, list, tuple)) or getattr(part, "shape", ()):
+            return True
+    return not runs
 
 
 def runs_of(name: str | None, source: object, reading: Reading) -> list[Run]:
@@ -185,9 +180,8 @@ def read_run(
     ----------
     source : path, file object, frame or dict
         As in `evaluate`. Files are UTF-8, plain or compressed with gzip, bzip2, xz or Zstandard:
-        lines of query, Q0, document, rank, score and tag, where blank lines, columns after the tag,
-        comments and the description of runs of NTCIR are ignored; CSV, TSV, JSON Lines or Parquet;
-        or JSON of a dict. A comment begins with # and is not a line of a run.
+        lines of query, Q0, document, rank, score and tag, where blank lines and columns after
+        the tag are ignored; CSV, TSV, JSON Lines or Parquet; or JSON of a dict.
     name : str, optional
         Default: the tag of the first line, the column `run`, or the name of the file.
     columns, duplicates
