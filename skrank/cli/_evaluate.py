@@ -182,16 +182,13 @@ def _report(arguments: argparse.Namespace, runs: list[str], metrics: dict[str, M
 
 def _empty_queries(report: Report, names: Sequence[str]) -> list[str]:
     """How many queries have no relevant document, and how the metrics count them."""
-    found: dict[str, list[str]] = defaultdict(list)
+    texts: dict[str, list[str]] = defaultdict(list)
     for name in filter(report.empty.get, names):
         value = report.metric_of[name].empty
-        how = "left out of the mean of" if value in ("skip", "nan") else f"counted as {value} in"
-        text = f"{report.empty[name]} of {len(report.queries)} queries"
-        found[f"{text} without a relevant document: {how}"].append(name)
-    all_ = len(names) > 1 and [*found.values()] == [[*names]]
-    return [
-        f"{text} {'all metrics' if all_ else ', '.join(names)}." for text, names in found.items()
-    ]
+        how = "left out of" if value in ("skip", "nan") else f"counted as {value} in"
+        count = f"{report.empty[name]} of {len(report.queries)} queries"
+        texts[f"{count} without a relevant document: {how}"].append(name)
+    return [f"{text} {', '.join(names)}." for text, names in texts.items()]
 
 
 def _text(
