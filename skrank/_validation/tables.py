@@ -241,7 +241,8 @@ def unreadable(source: object, what: str) -> ValueError:
         f"{what} of type {type(source).__name__} cannot be read, {brief(source)}: pass a file, a "
         "frame with named columns, a dict from queries to documents, or for the matrices of a "
         "vector index Run.from_top_k(qids, indices, scores). Of records, tuples and objects of "
-        "other tools, make a frame, such as pandas.DataFrame(records), or a dict, by to_dict."
+        "other tools, make a frame, such as pandas.DataFrame(records), or a dict, by to_dict. "
+        "Qrels come first, then runs."
     )
 
 

@@ -114,7 +114,8 @@ def _print(text: str) -> None:
     check_open()
     if sys.stdout.isatty():
         text = "\n".join(map(_escaped, text.replace("\t", " " * 8).split("\n")))
-    sys.stdout.reconfigure(errors="backslashreplace")
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")
     with _discarding(sys.stdout):
         print(text, flush=True)
 

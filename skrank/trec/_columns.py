@@ -98,12 +98,7 @@ def of_queries(content: Mapping[Any, Any], kind: str, what: str) -> tuple[Fields
         columns["rank"] = [rank for part in content.values() for rank in range(1, len(part) + 1)]
     else:
         columns["label"] = [1] * len(documents)
-
-    def where(row: int) -> str:
-        query, document = check.brief(columns["qid"][row]), check.brief(documents[row])
-        return f"document {document} of query {query} of {what}"
-
-    return columns, where
+    return columns, lambda row: f"query {check.brief(columns['qid'][row])} of {what}"
 
 
 # make a table -------------------------------------------------------------------------------------

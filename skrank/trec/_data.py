@@ -324,7 +324,7 @@ def by_query(table: pl.DataFrame) -> tuple[Queries, pl.DataFrame]:
         table = table.sort(pl.col("qid").cast(first), maintain_order=True)
         blocks = table["qid"].rle().struct.unnest()
     ids = np.array(blocks["value"].to_list(), dtype=object)
-    return Queries(ids, np.append(0, blocks["len"].cast(pl.Int64).cum_sum())), table
+    return Queries(ids, np.cumsum([0, *blocks["len"].to_list()])), table
 
 
 def _nested(given: Qrels | Run, numbers: list[Any]) -> dict[str, dict[str, Any]]:

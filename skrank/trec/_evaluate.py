@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -34,7 +33,6 @@ class _Joined(NamedTuple):
     name: str
     file: str | None
     queries: Queries
-    swapped: bool
     documents: str | None  # how ids of documents differ from those of the qrels, if all do
     joined: dict[bool, Joined]  # by whether scores are compared in single precision
 
@@ -157,10 +155,10 @@ def evaluate(
     exclude_self = check.check_flag("exclude_self", exclude_self)
     pool = Pool(judgments)
     # places of metrics by whether scores are compared in single precision
-    places: dict[bool, list[int]] = defaultdict(list)
-    for place, one in enumerate(chosen.values()):
-        places[one.single_precision].append(place)
-    fractions = bool((pool.labels % 1).any())
+    single_precision = np.array([one.single_precision for one in chosen.values()])
+    places = {
+        flag: np.flatnonzero(single_precision == flag) for flag in set(single_precision.tolist())
+    }
 
     def joined_runs(source: tuple[str | None, object]) -> list[_Joined]:
         return [joined_run(run) for run in runs_of(*source, reading)]
@@ -173,8 +171,7 @@ def evaluate(
         differ = None
         if len(run.queries) and not next(iter(joined.values())).n_judged:
             differ = check.id_difference(run.documents, judgments.documents, "document")
-        swapped = fractions and check.look_swapped(judgments.labels, run.scores)
-        return _Joined(run.name, run.file, run.queries, swapped, differ, joined)
+        return _Joined(run.name, run.file, run.queries, differ, joined)
 
     of_runs: list[_Joined] = []
     with (
@@ -186,12 +183,6 @@ def evaluate(
             bar.update(1)
     if not isinstance(qrels, Qrels) and not any(isinstance(one, Run) for _, one in sources):
         reading.check_used()
-    if of_runs[0].swapped:
-        warnings.warn(
-            "the qrels have labels like scores, and the first run has scores like labels, as if "
-            "they were swapped: qrels come first, then runs.",
-            stacklevel=3,
-        )
     names = names_of([(run.name, run.file) for run in of_runs])
     counts = _counts(pool, names, of_runs, missing)
     shape = len(names), len(judgments.queries), len(chosen)

@@ -157,7 +157,7 @@ def _lines(text: bytes, fields: list[str], kind: str, name: str) -> Fields:
         tidied = re.sub(rb"(?m) L(\d+)$", rb" \1", tidied)
     names, longer = fields, None
     if "tag" in fields:  # ignores further fields, such as those of the first line
-        names = fields + tidied.partition(b"\n")[0].split()[len(fields) :]
+        names = fields + tidied.partition(b"\n")[0].decode().split()[len(fields) :]
         longer = [place for place, field in enumerate(fields) if field != check.SKIPPED]
     numbers = (*_BEST, "rank")
     types = {str(i): pl.Float64 if field in numbers else pl.String for i, field in enumerate(names)}

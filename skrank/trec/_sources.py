@@ -53,10 +53,7 @@ def _in_memory(source: Any, kind: str, reading: Reading, what: str) -> tuple[Fie
         return of_queries(source, kind, what)
     if not is_frame(source):
         raise check.unreadable(source, what)
-    if hasattr(source, "reset_index"):  # a frame of pandas, perhaps with ids in its index
-        levels = [name for name in source.index.names if name not in (None, *source.columns)]
-        source = source.reset_index(levels) if levels else source
-    elif not isinstance(source, pl.LazyFrame):
+    if not hasattr(source, "iterrows") and not isinstance(source, pl.LazyFrame):
         source = pl.DataFrame(source)
     return fields_of(source, kind, reading, what), lambda row: f"row {row} of {what}"
 
@@ -98,8 +95,6 @@ def read_qrels(source: object, *, columns: Any = None, duplicates: str = "error"
 
 def as_qrels(source: object, reading: Reading) -> Qrels:
     """Judgments in memory or in a file."""
-    if isinstance(source, Run):
-        raise ValueError(f"qrels is the run {source.name!r}: judgments come first, then runs.")
     if isinstance(source, Qrels):
         return source
     ((table, _, _),) = tables_of(source, "qrels", reading)
@@ -124,8 +119,6 @@ def sources_of(runs: object) -> list[tuple[str | None, object]]:
         sources = [(None, source) for source in (runs if isinstance(runs, Iterable) else [runs])]
     if not sources:
         raise ValueError("runs is empty: pass at least one.")
-    if any(isinstance(source, Qrels) for _, source in sources):
-        raise ValueError("runs holds judgments: judgments (qrels) come first, then runs.")
     return sources
 
 
@@ -135,7 +128,7 @@ def _has_names(runs: Mapping[Any, Any]) -> bool:
         part = next(iter(source.values()), None) if isinstance(source, Mapping) else None
         if is_file(source) or isinstance(source, (Run, Qrels)) or is_frame(source):
             return True
-        if isinstance(part, (Mapping, list, tuple)) or getattr(part, "shape", ()):
+        if isinstance(part, (Mapping, list, tuple)) or bool(getattr(part, "shape", ())):
             return True
     return not runs
 

@@ -208,9 +208,9 @@ def test_missing_values(form):
         (QRELS, pd.Series({"1": ["a"]}), "to_dict"), (QRELS, {"1": {"a", "b"}}, "list"),
         ([("1", "a", 1)], QRELS, "frame"), ({"1": {1.5: 1}}, QRELS, r"query '1' .*1\.5"),
         ({"1": {"d\ud800": 1}}, QRELS, r"d\\ud800"),
-        (QRELS, {"01": {"a": np.nan}}, "document 'a' of query '01'.* nan"),
+        (QRELS, {"01": {"a": np.nan}}, "query '01' .*nan"),
         (trec.Run.from_arrays(["1"], ["a"], [1.0], name="bm25"), QRELS, "'bm25'"),
-        (QRELS, trec.Qrels.from_arrays(["1"], ["a"], [1]), "judgments"),
+        (QRELS, trec.Qrels.from_arrays(["1"], ["a"], [1]), "Qrels"),
         (QRELS, {"a" * 500: QRELS["1"] | {"b": "x" * 500}}, r"\.\.\."),
     ],
 )  # fmt: skip
