@@ -239,10 +239,8 @@ def unreadable(source: object, what: str) -> ValueError:
     """The error for an object that is neither a file, nor a frame, nor a dict."""
     return ValueError(
         f"{what} of type {type(source).__name__} cannot be read, {brief(source)}: pass a file, a "
-        "frame with named columns, a dict from queries to documents, or for the matrices of a "
-        "vector index Run.from_top_k(qids, indices, scores). Of records, tuples and objects of "
-        "other tools, make a frame, such as pandas.DataFrame(records), or a dict, by to_dict. "
-        "Qrels come first, then runs."
+        "frame (of records: pandas.DataFrame(records)), a dict from queries to documents (of other "
+        "tools: to_dict), or Run.from_top_k(qids, indices, scores). Qrels come first, then runs."
     )
 
 
