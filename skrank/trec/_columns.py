@@ -184,10 +184,11 @@ def _numbers(values: Any, field: str, where: Where, what: str) -> pl.Series:
             with check.about(what):
                 values = pl.Series(check.as_vector(field, values))
     column = values.cast(pl.Float64, strict=False)
-    numbers = column.fill_null(np.nan).to_numpy()
+    numbers = column.to_numpy()  # NaN for null
     label = field == "label"
     wrong = check.are_no_labels(np.maximum(numbers, 0.0)) if label else ~np.isfinite(numbers)
-    wrong |= (column.is_null() & values.is_not_null()).to_numpy()
+    if column.null_count():
+        wrong |= (column.is_null() & values.is_not_null()).to_numpy()
     if values.dtype.is_integer():
         wrong |= np.abs(numbers) >= 2.0**53
     if wrong.any():
