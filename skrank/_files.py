@@ -138,8 +138,7 @@ def as_text(data: bytes, name: str) -> bytes:
         line = data.count(b"\n", 0, bad) + 1
         raise ValueError(
             f"{name}, line {line}: the byte 0x{data[bad]:02x} is not text in UTF-8: unpack an "
-            "archive, or convert the text, for example by iconv -f LATIN1 -t UTF-8; -f UTF-16 if "
-            "it begins with 0xff or 0xfe, and -f UTF-16LE if every other byte is 0x00."
+            "archive, or convert the text, such as by iconv -f LATIN1 (or UTF-16) -t UTF-8."
         )
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")

@@ -45,16 +45,17 @@ def words_of_the_command() -> Iterator[None]:
         _in_command = before
 
 
-def argument(parameter: str, value: object = ..., *, most: int = 80) -> str:
+def argument(parameter: str, value: object = ..., *, whole: bool = False) -> str:
     """An argument as the caller writes it: k=5, or --k=5 in the command; k= without a value."""
+    text = repr if whole else brief
     if not _in_command:
-        return f"{parameter}={'' if value is ... else brief(value, most)}"
+        return f"{parameter}={'' if value is ... else text(value)}"
     if isinstance(value, dict):
         value = ",".join(f"{key}={item}" for key, item in value.items())
     elif isinstance(value, list):
         value = ",".join(map(str, value))
     option = f"--{parameter.replace('_', '-')}"
-    return option if value is ... or value is True else f"{option}={brief(value, most)}"
+    return option if value is ... or value is True else f"{option}={text(value)}"
 
 
 def brief(value: object, most: int = 80) -> str:

@@ -44,6 +44,7 @@ _SIMILAR = {  # words with which names of columns are compared, to suggest one f
     "distance": "distance dist l2",
 }
 _LEAST_LIKENESS = 0.7  # of a suggested name
+DOCUMENTS = {convention["docid"] for convention in CONVENTIONS.values()}
 LINES = {
     "qrels": "<query> <iteration> <document> <label>",
     "run": "<query> <Q0> <document> <rank> <score> <tag>",
@@ -75,7 +76,7 @@ def check_columns(columns: Any) -> Fields | None:
 
 def shown_columns(columns: Fields) -> str:
     """The argument `columns` in messages, whole."""
-    return argument("columns", columns, most=2000)
+    return argument("columns", columns, whole=True)
 
 
 def chosen_columns(
@@ -161,39 +162,24 @@ def malformed(words: Sequence[str], kind: str, where: str) -> ValueError:
     )
 
 
-def names_columns(content: Iterable[object]) -> bool:
-    """Whether these are names of columns, and not ids of queries."""
-    names = {str(name).lower() for name in content}
-    return any({one["qid"], one["docid"]} <= names for one in CONVENTIONS.values())
-
-
-def not_by_query(content: Mapping[Any, Any], query: object, what: str) -> ValueError:
-    """The error for a dict whose entry for a query is neither a dict nor a list as the others."""
-    if names_columns(content):
-        return ValueError(
-            f"{what} has names of columns where queries are expected: make a frame of the columns, "
-            "or of all records, such as pandas.DataFrame(...)."
-        )
-    part = content[query]
-    example = f", such as {{{brief(query)}: [{brief(part)}]}}" if not hasattr(part, "items") else ""
+def not_by_query(query: object, part: object, what: str) -> ValueError:
+    """The error for a dict whose value of a query is neither a dict nor a list, as the others."""
+    documents = list(part) if isinstance(part, (Mapping, set)) else [part]
     return ValueError(
         f"query {brief(query)} of {what} has {brief(part)}: the documents of each query are a "
-        f"dict of numbers by document, or all are lists, best first{example}."
+        f"dict of numbers by document, or all are lists, best first, such as "
+        f"{{{brief(query)}: {brief(documents)}}}. Of columns or records, make a frame."
     )
 
 
-def not_a_number(field: str, value: object, where: str) -> ValueError:
-    """The error for a label, score, rank or distance that is something else."""
-    return ValueError(f"{where}: {field} {brief(value)} is not a number.")
-
-
-def bad_number(field: str, value: float, document: str, query: str, where: str) -> ValueError:
-    """The error for a number that cannot be a label, or is not finite."""
-    allowed = f"0 or from {LEAST_LABEL:g} to {MOST_LABEL:g}" if field == "label" else "finite"
-    return ValueError(
-        f"{where}: {field} of document {brief(document)} of query {brief(query)} is {value:g}: "
-        f"it must be {allowed}."
-    )
+def bad_value(field: str, value: object, where: str) -> ValueError:
+    """The error for a value that a field cannot have."""
+    allowed = "a finite number, below 2**53 if it is whole"
+    if field == "label":
+        allowed = f"0 or a number from {LEAST_LABEL:g} to {MOST_LABEL:g}"
+    elif field in ("qid", "docid", "run"):
+        allowed = "a text or a whole number"
+    return ValueError(f"{where}: {field} {brief(value)} must be {allowed}.")
 
 
 def duplicate(document: str, query: str, where: str) -> ValueError:
@@ -211,6 +197,14 @@ def contradiction(what: str) -> ValueError:
         f"the scores and the ranks of {what} order every query in opposite ways. If lower values "
         "are better, read them as the field distance, not score, and if only the ranks are right, "
         f"as rank without score: lines of TREC by {shown_columns(fields)}."
+    )
+
+
+def several_runs(names: Sequence[str | None]) -> ValueError:
+    """The error for a table of several runs where one is expected."""
+    return ValueError(
+        f"the table has {len(names)} runs in its column run ({brief(names)}): select the rows of "
+        "one, or pass it without a name to evaluate or read_runs."
     )
 
 
@@ -245,9 +239,8 @@ def unreadable(source: object, what: str) -> ValueError:
     """The error for an object that is neither a file, nor a frame, nor a dict."""
     return ValueError(
         f"{what} of type {type(source).__name__} cannot be read, {brief(source)}: pass a file, a "
-        "frame with named columns, a dict from queries to documents, or for the matrices of a "
-        "vector index Run.from_top_k(qids, indices, scores). Of records, tuples and objects of "
-        "other tools, make a frame, such as pandas.DataFrame(records), or a dict, by to_dict."
+        "frame (of records: pandas.DataFrame(records)), a dict from queries to documents (of other "
+        "tools: to_dict), or Run.from_top_k(qids, indices, scores). Qrels come first, then runs."
     )
 
 

@@ -112,21 +112,16 @@ def _add_metrics(parser: Parser) -> None:
 
 def _add_conventions(parser: Parser) -> None:
     add = parser.add_argument
-    text = "queries that a run lacks: nothing retrieved (default), skipped, or an error"
-    add("--missing", choices=("zero", "skip", "raise"), help=text)
-    text = "the same as --missing zero, as trec_eval has it"
-    add("-c", "--complete", action="store_const", dest="missing", const="zero", help=text)
+    add("--missing", choices=("zero", "skip", "raise"), help="queries that a run lacks (zero)")
+    add("-c", "--complete", action="store_const", dest="missing", const="zero", help="missing zero")
     text = "value of queries without a relevant document (default: as the metric says: skip)"
     add("--empty", choices=("skip", "0", "1", "nan", "raise"), help=text)
     add("--max-grade", metavar="N", type=int, help="highest grade of the collection")
     add("-l", "--rel", metavar="LABEL", type=float, help="lowest label of a relevant document")
     add("-M", "--k", metavar="N", type=int, help="evaluate the first N documents of a query")
-    text = "remove documents that were not judged"
-    add("-J", "--judged-only", action="store_true", help=text)
-    text = "documents with labels below 0 are judged not relevant, as for the web tracks"
-    add("--pool-judged", action="store_true", help=text)
-    text = "remove the document whose id is that of the query, as BEIR does"
-    add("--exclude-self", action="store_true", help=text)
+    add("-J", "--judged-only", action="store_true", help="remove documents that were not judged")
+    add("--pool-judged", action="store_true", help="labels below 0 are judged not relevant")
+    add("--exclude-self", action="store_true", help="remove documents with the id of their query")
 
 
 def _run(arguments: argparse.Namespace) -> str:
@@ -187,16 +182,13 @@ def _report(arguments: argparse.Namespace, runs: list[str], metrics: dict[str, M
 
 def _empty_queries(report: Report, names: Sequence[str]) -> list[str]:
     """How many queries have no relevant document, and how the metrics count them."""
-    found: dict[str, list[str]] = defaultdict(list)
+    texts: dict[str, list[str]] = defaultdict(list)
     for name in filter(report.empty.get, names):
         value = report.metric_of[name].empty
-        how = "left out of the mean of" if value in ("skip", "nan") else f"counted as {value} in"
-        text = f"{report.empty[name]} of {len(report.queries)} queries"
-        found[f"{text} without a relevant document: {how}"].append(name)
-    all_ = len(names) > 1 and [*found.values()] == [[*names]]
-    return [
-        f"{text} {'all metrics' if all_ else ', '.join(names)}." for text, names in found.items()
-    ]
+        how = "left out of" if value in ("skip", "nan") else f"counted as {value} in"
+        count = f"{report.empty[name]} of {len(report.queries)} queries"
+        texts[f"{count} without a relevant document: {how}"].append(name)
+    return [f"{text} {', '.join(names)}." for text, names in texts.items()]
 
 
 def _text(

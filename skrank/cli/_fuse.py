@@ -28,8 +28,7 @@ def add_arguments(parser: Parser, _: str) -> None:
     parser.set_defaults(run=_run)
     parser.epilog = f"{inspect.cleandoc(add_arguments.__doc__ or '')}\n\n{FILES}"
     add = parser.add_argument
-    text = "[QRELS] RUN RUN ..., a run also as NAME=FILE"
-    add("files", metavar="FILE", nargs="+", help=text)
+    add("files", metavar="FILE", nargs="+", help="[QRELS] RUN RUN ..., a run also as NAME=FILE")
     methods = ("rrf", "combsum", "combmnz", "weighted_sum", "linear")
     add("--method", choices=methods, default="linear", help="(default: linear)")
     text = "where ranks come from: the order of scores (default), or the ranks in the files"
@@ -37,12 +36,9 @@ def add_arguments(parser: Parser, _: str) -> None:
     text = "how scores are normalised (default: reciprocal_rank for linear, otherwise min_max)"
     add("--norm", choices=_NORMS, default="auto", help=text)
     add("--rrf-k", metavar="K", type=float, default=60.0, help="rrf adds 1 / (K + rank) (60)")
-    text = "W,W,... of weighted_sum or rrf, in the order of the runs"
-    add("--weights", metavar="NUMBERS", help=text)
-    text = "that linear maximises (default: ndcg@10)"
-    add("-m", "--metric", metavar="METRIC", default="ndcg@10", help=text)
-    text = "folds of queries (default: 5)"
-    add("--n-splits", "--folds", metavar="N", type=int, default=5, help=text)
+    add("--weights", metavar="NUMBERS", help="W,W,... of weighted_sum or rrf, in the order of runs")
+    add("-m", "--metric", metavar="METRIC", default="ndcg@10", help="that linear maximises")
+    add("--n-splits", "--folds", metavar="N", type=int, default=5, help="folds of queries")
     add("--name", metavar="NAME", default="fused", help="of the run (default: fused)")
     add("-M", "--k", metavar="N", type=int, help="write the first N documents of a query")
     parser.add_reading()

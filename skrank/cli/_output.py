@@ -112,16 +112,12 @@ def _print(text: str) -> None:
     On a terminal, control characters are escaped, too.
     """
     check_open()
-    out = sys.stdout
-    if out.isatty():
+    if sys.stdout.isatty():
         text = "\n".join(map(_escaped, text.replace("\t", " " * 8).split("\n")))
-    with _discarding(out):
-        try:
-            out.write(f"{text}\n")
-        except UnicodeEncodeError:
-            out.flush()
-            out.buffer.write(_encoded(f"{text}\n", out.encoding))
-        out.flush()
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    with _discarding(sys.stdout):
+        print(text, flush=True)
 
 
 @contextmanager
@@ -136,14 +132,6 @@ def _discarding(stream: TextIO) -> Iterator[None]:
         with suppress(OSError):  # of a stream without a file descriptor
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         raise
-
-
-def _encoded(text: str, encoding: str) -> bytes:
-    """The text, with bytes of files as they were, or else with all other characters escaped."""
-    try:
-        return text.encode(encoding, BYTES)
-    except UnicodeEncodeError:
-        return text.encode(encoding, "backslashreplace")
 
 
 def print_error(message: str) -> None:
@@ -171,7 +159,7 @@ def source(argument: str) -> BinaryIO | Path:
 def named_sources(arguments: Sequence[str], **reading: Any) -> list[Any] | dict[str, Any]:
     """Sources of runs; by name if one of the runs is written as NAME=FILE.
 
-    Runs without a name beside these are read for their names, as `skrank.trec.read_runs` says.
+    Runs with a name beside runs without one are read here.
 
     Raises
     ------
@@ -179,21 +167,15 @@ def named_sources(arguments: Sequence[str], **reading: Any) -> list[Any] | dict[
         If two runs have the same name.
     """
     pairs = [split_name(argument) for argument in arguments]
-    sources: list[Any] = [source(path) for _, path in pairs]
-    names = [name for name, _ in pairs]
-    if not any(names):
-        return sources
-    if not all(names):
-        from skrank.trec import read_runs
-
-        loaded = read_runs(sources, **reading)
-        if len(loaded) > len(names):
-            raise ValueError("a table holds several runs: leave out the names of NAME=FILE.")
-        names = [name or tag for name, tag in zip(names, loaded, strict=True)]
-        sources = list(loaded.values())
-    if len(set(names)) < len(names):
+    named = {name: source(path) for name, path in pairs if name}
+    if len(named) < sum(bool(name) for name, _ in pairs):
         raise ValueError("two runs have the same name: write NAME=FILE with a name for each.")
-    return dict(zip(names, sources, strict=True))
+    if not named or len(named) == len(pairs):
+        return named or [source(path) for _, path in pairs]
+    from skrank.trec import read_runs
+
+    loaded = read_runs(named, **reading)
+    return [loaded[name] if name else source(path) for name, path in pairs]
 
 
 def split_name(argument: str) -> tuple[str, str]:

@@ -30,12 +30,11 @@ class Parser(argparse.ArgumentParser):
         """Add the options that say how files are read and written."""
         self.add_argument(
             "--columns", metavar="FIELD=COLUMN,...", type=_columns,
-            help="columns of tables, such as qid=user,docid=item,label=rating,score=prediction; or "
-            "the fields of files without a header, such as qid,docid,rank",
+            help="of tables, such as qid=user,docid=item,label=rating; or all, without a header",
         )  # fmt: skip
         self.add_argument(
             "--duplicates", choices=("error", "first", "max"), default="error",
-            help="of a document in a query: an error (default), the first, or the best one",
+            help="of a document in a query: an error, the first, or the best",
         )  # fmt: skip
         text = "write here, whole or not at all; - is standard output (default)"
         self.add_argument("-o", "--output", metavar="FILE", help=text)
@@ -62,11 +61,9 @@ def _columns(text: str) -> Fields:
     """Names of columns by field, or a list of fields."""
     from skrank import _validation as check  # imports NumPy
 
-    parts = [part.partition("=") for part in text.split(",")]
-    if any(sign for _, sign, _ in parts):
-        columns: Fields = {field: name for field, _, name in parts}
-    else:
-        columns = [field for field, _, _ in parts]
+    columns: Fields = text.split(",")
+    if "=" in text:
+        columns = {field: name for field, _, name in (part.partition("=") for part in columns)}
     try:
         check.check_columns(columns)
     except ValueError as error:

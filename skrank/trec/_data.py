@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank.extending import Queries
 from skrank.trec import _polars as pl
-from skrank.trec._columns import Columns, Reading, as_text, table_of
-from skrank.trec._sources import Entries, entries_of
+from skrank.trec._columns import Fields, as_text, table_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,13 +58,12 @@ class Qrels:
         >>> trec.Qrels.from_arrays(["1", "1", "2"], ["a", "b", "a"], [2, 0, -1])
         Qrels: 2 queries, 3 documents, 2 judged
         """
-        check.check_same_index(qid=qid, docid=docid, label=label)
-        return cls._of_rows(_rows_of_arrays(qid, docid, label, "label"))
+        return cls._of_table(_table_of_arrays(qid, docid, "label", label))
 
     @classmethod
-    def _of_rows(cls, rows: Entries) -> Qrels:
-        """The judgments of checked rows."""
-        queries, table = by_query(rows.table)
+    def _of_table(cls, table: pl.DataFrame) -> Qrels:
+        """The judgments of a checked table."""
+        queries, table = by_query(table)
         labels = table["number"].to_numpy()
         return cls(queries, table["docid"], np.where(labels < 0, np.nan, labels))
 
@@ -155,9 +153,8 @@ class Run:
         >>> trec.Run.from_arrays(["1", "1"], ["a", "b"], [0.5, 0.7], name="bm25")
         Run 'bm25': 1 queries, 2 documents
         """
-        check.check_same_index(qid=qid, docid=docid, score=score)
         name = check.check_text("name", name, "the name of the run")
-        return cls._of_rows(_rows_of_arrays(qid, docid, score, "score"), name)
+        return cls._of_table(_table_of_arrays(qid, docid, "score", score), name)
 
     @classmethod
     def from_top_k(
@@ -200,27 +197,25 @@ class Run:
         >>> run.to_dict()
         {'u1': {'c': -1.0, 'a': -2.0}, 'u2': {'b': -1.0}}
         """
-        columns = check.check_top_k(qids, indices, scores, docids)
+        ids, documents, numbers = check.check_top_k(qids, indices, scores, docids)
         name = check.check_text("name", name, "the name of the run")
-        return cls._of_rows(_rows_of_arrays(*columns, "score", duplicates), name)
+        return cls._of_table(_table_of_arrays(ids, documents, "score", numbers, duplicates), name)
 
     @classmethod
-    def _of_rows(cls, rows: Entries, name: str | None = None, *, ranks: bool = False) -> Run:
-        """The run of checked rows; its default name is the tag, or the file if it has none.
-
-        Raises ValueError if ranks contradict scores, unless `ranks`.
-        """
-        queries, table = by_query(rows.table)
-        given = table["rank"].to_numpy() if "rank" in table.columns else None
-        name = next(one for one in (name, rows.tag, rows.file, UNNAMED) if one is not None)
+    def _of_table(
+        cls, table: pl.DataFrame, name: str, file: str | None = None, *, ranks: bool = True
+    ) -> Run:
+        """The run of a checked table; ValueError if ranks contradict scores, unless `ranks`."""
+        queries, table = by_query(table)
         scores = table["number"].to_numpy()
-        run = cls(name, queries, table["docid"], scores, given, rows.file)._ordered(scores)
+        given = table["rank"].to_numpy() if "rank" in table.columns else None
+        run = cls(name, queries, table["docid"], scores, given, file)._ordered(scores)
         if run.ranks is not None and not ranks:
             inside = np.diff(run.queries.row_query) == 0
             steps = np.diff(run.ranks)[inside & (np.diff(run.scores) < 0)]
             opposed = np.count_nonzero(steps < 0)
             if opposed and 2 * opposed >= inside.sum() and not (steps > 0).any():
-                raise check.contradiction(rows.file or f"run {name!r}")
+                raise check.contradiction(file or f"run {name!r}")
         return run
 
     def _in_single_precision(self) -> Run:
@@ -306,36 +301,28 @@ class Run:
         return f"Run {self.name!r}: {len(self.queries)} queries, {len(self.scores)} documents"
 
 
-def _rows_of_arrays(
-    qid: ArrayLike, docid: ArrayLike, numbers: ArrayLike, field: str, duplicates: str = "error"
-) -> Entries:
-    """The rows of columns in memory; ids are converted to strings."""
-    kind = "qrels" if field == "label" else "run"
-    n_rows = len(check.as_column(field, numbers))
-    queries, documents = (
-        [as_text(one) or str(one) for one in check.as_ids(name, ids, n_rows, what)]
-        for name, ids, what in (("qid", qid, "query"), ("docid", docid, "document"))
-    )
-    columns = Columns(queries, documents, numbers, field)
-    what = f"the {kind}"
+def _table_of_arrays(
+    qid: ArrayLike, docid: ArrayLike, field: str, numbers: ArrayLike, duplicates: str = "error"
+) -> pl.DataFrame:
+    """The table of columns in memory; ids are converted to strings."""
     check.check_choice("duplicates", duplicates, ("error", "first", "max"))
-    return Entries(table_of(columns, lambda row: f"row {row} of {what}", what, duplicates))
+    check.check_same_index(**{"qid": qid, "docid": docid, field: numbers})
+    columns: Fields = {field: check.as_column(field, numbers)}
+    for name, ids, what in (("qid", qid, "query"), ("docid", docid, "document")):
+        texts = check.as_ids(name, ids, len(columns[field]), what)
+        columns[name] = [as_text(value) or str(value) for value in texts]
+    return table_of(columns, lambda row: f"row {row} of the arrays", "it", duplicates)
 
 
 def by_query(table: pl.DataFrame) -> tuple[Queries, pl.DataFrame]:
     """Rows sorted by query, in the order of the first rows, and the queries."""
-    starts = _starts(table["qid"])
-    if table["qid"][starts].n_unique() < len(starts):
+    blocks = table["qid"].rle().struct.unnest()  # of neighbours
+    if blocks["value"].n_unique() < len(blocks):
         first = pl.Enum(table["qid"].unique(maintain_order=True))
         table = table.sort(pl.col("qid").cast(first), maintain_order=True)
-        starts = _starts(table["qid"])
-    ids = np.array(table["qid"][starts].to_list(), dtype=object)
-    return Queries(ids, np.append(starts, len(table))), table
-
-
-def _starts(ids: pl.Series) -> np.ndarray:
-    """Rows whose id differs from the one above."""
-    return np.flatnonzero(ids.ne_missing(ids.shift(1)).to_numpy())
+        blocks = table["qid"].rle().struct.unnest()
+    ids = np.array(blocks["value"].to_list(), dtype=object)
+    return Queries(ids, np.cumsum([0, *blocks["len"].to_list()])), table
 
 
 def _nested(given: Qrels | Run, numbers: list[Any]) -> dict[str, dict[str, Any]]:
@@ -353,106 +340,3 @@ def _frame(given: Qrels | Run, **column: np.ndarray) -> pd.DataFrame:
 
     qid = pd.Index(given.queries.ids).repeat(given.queries.sizes)
     return pd.DataFrame({"qid": qid, "docid": pd.Index(given.documents.to_list())} | column)
-
-
-def read_qrels(source: object, *, columns: Any = None, duplicates: str = "error") -> Qrels:
-    """Read judgments: lines of TREC, a table, or a dict.
-
-    Parameters
-    ----------
-    source : path, file object, frame or dict
-        As in `evaluate`. Files are UTF-8, plain or compressed with gzip, bzip2, xz or Zstandard:
-        lines of query, iteration, document and label, where blank lines and comments are ignored;
-        CSV, TSV, JSON Lines or Parquet; or JSON of a dict. A comment begins with # and is not a
-        line of judgments.
-    columns, duplicates
-        As in `evaluate`.
-
-    Returns
-    -------
-    Qrels
-        A negative label means that the document was in the pool but not judged, as for trec_eval;
-        such a label becomes NaN. A document that is not in the file was not in the pool.
-
-    Raises
-    ------
-    ValueError
-        With the file and the number of the line, if the line does not have four fields, a label is
-        not a number, a document occurs twice in a query, or the text is not UTF-8; if the file is
-        empty or damaged; with the columns of a table, if it is not said which to read.
-
-    Examples
-    --------
-    >>> import io
-    >>> from skrank import trec
-    >>> trec.read_qrels(io.StringIO("301 0 FBIS3-1 1\\n301 0 FT934-9 0\\n"))
-    Qrels: 1 queries, 2 documents, 2 judged
-    """
-    return as_qrels(source, Reading(columns, duplicates))
-
-
-def as_qrels(source: object, reading: Reading) -> Qrels:
-    """Judgments in memory or in a file."""
-    if isinstance(source, Run):
-        raise ValueError(f"qrels is the run {source.name!r}: judgments come first, then runs.")
-    if isinstance(source, Qrels):
-        return source
-    (entries,) = entries_of(source, "qrels", reading)
-    return Qrels._of_rows(entries)
-
-
-def read_run(
-    source: object, *, name: str | None = None, columns: Any = None, duplicates: str = "error"
-) -> Run:
-    """Read a run: lines of TREC, a table, or a dict.
-
-    Parameters
-    ----------
-    source : path, file object, frame or dict
-        As in `evaluate`. Files are UTF-8, plain or compressed with gzip, bzip2, xz or Zstandard:
-        lines of query, Q0, document, rank, score and tag, where blank lines, columns after the tag,
-        comments and the description of runs of NTCIR are ignored; CSV, TSV, JSON Lines or Parquet;
-        or JSON of a dict. A comment begins with # and is not a line of a run.
-    name : str, optional
-        Default: the tag of the first line, the column `run`, or the name of the file.
-    columns, duplicates
-        As in `evaluate`.
-
-    Returns
-    -------
-    Run
-        In the order of trec_eval: by score and then by document, both descending. Distances, and
-        ranks where there are no scores, are read with the opposite sign.
-
-    Raises
-    ------
-    ValueError
-        With the file and the number of the line, if the line has too few fields, a score is not a
-        finite number, a document occurs twice in a query, or the text is not UTF-8; if the file is
-        empty or damaged, has several runs, or ranks that contradict its scores; with the columns of
-        a table, if it is not said which to read.
-
-    Examples
-    --------
-    >>> import io
-    >>> from skrank import trec
-    >>> lines = "301\\tFT934-9\\t1\\n301\\tFBIS3-1\\t2\\n"
-    >>> run = trec.read_run(io.StringIO(lines), columns=["qid", "docid", "rank"])
-    >>> run.to_frame()
-       qid   docid  score
-    0  301 FT934-9   -1.0
-    1  301 FBIS3-1   -2.0
-    """
-    name = None if name is None else check.check_text("name", name, "the name of the run")
-    reading = Reading(columns, duplicates)
-    entries = [] if isinstance(source, Run) else entries_of(source, "run", reading, name)
-    reading.check_used()
-    if isinstance(source, Run):
-        return source if name is None else replace(source, name=name)
-    if len(entries) > 1:
-        tags = ", ".join(repr(rows.tag) for rows in entries[:3])
-        raise ValueError(
-            f"{entries[0].file or 'the run'} holds {len(entries)} runs ({tags}, ...): select the "
-            "rows of one, or read all by read_runs."
-        )
-    return Run._of_rows(entries[0], name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -19,23 +18,23 @@ from skrank.extending import Queries, Ranking, measure, unique_metrics
 from skrank.metrics import Metric
 from skrank.trec import _polars as pl
 from skrank.trec._columns import Reading
-from skrank.trec._data import Qrels, Run, as_qrels
+from skrank.trec._data import Qrels, Run
 from skrank.trec._join import Joined, JoinedJudgments, Pool
-from skrank.trec._runs import names_of, runs_of, sources_of
+from skrank.trec._sources import as_qrels, names_of, runs_of, sources_of
 
 _MOST_AT_ONCE = 4  # runs that are read at once, to bound memory
 _ROWS_AT_ONCE = 1_000_000  # documents that are measured together, to bound memory
 
 
-class _Shown(NamedTuple):
-    """What messages say about a run, which is released before all runs are read."""
+class _Joined(NamedTuple):
+    """What remains of a run, which is released before all runs are read."""
 
-    given: str | None  # the name that the caller gives
     name: str
     file: str | None
     queries: Queries
-    swapped: bool
     documents: str | None  # how ids of documents differ from those of the qrels, if all do
+    swapped: bool  # whether its scores look like labels, and the labels like scores
+    joined: dict[bool, Joined]  # by whether scores are compared in single precision
 
 
 def evaluate(
@@ -147,8 +146,6 @@ def evaluate(
         given["condensed"] = True
     chosen = {name: _changed(one, given) for name, one in unique_metrics(metrics).items()}
     top = check.check_max_grade(max_grade)
-    if k is not None:
-        k = check.check_count("k", k, "the number of documents of a query that count")
     reading = Reading(columns, duplicates)
     judgments, sources = as_qrels(qrels, reading), sources_of(runs)
     if check.check_flag("pool_judged", pool_judged):
@@ -156,56 +153,52 @@ def evaluate(
         judgments = dataclasses.replace(judgments, labels=labels)
     exclude_self = check.check_flag("exclude_self", exclude_self)
     pool = Pool(judgments)
-    # places of metrics, and runs, by whether scores are compared in single precision
-    places: dict[bool, list[int]] = defaultdict(list)
-    for place, one in enumerate(chosen.values()):
-        places[one.single_precision].append(place)
-    joined: dict[bool, list[Joined]] = {single: [] for single in places}
-    shown: list[_Shown] = []
+    # places of metrics by whether scores are compared in single precision
+    single_precision = np.array([one.single_precision for one in chosen.values()])
+    places = {
+        flag: np.flatnonzero(single_precision == flag) for flag in set(single_precision.tolist())
+    }
 
-    def prepared(source: tuple[str | None, object]) -> list[tuple[_Shown, list[Joined]]]:
-        return [joined_run(given, run) for given, run in runs_of(*source, reading)]
+    def joined_runs(source: tuple[str | None, object]) -> list[_Joined]:
+        return [joined_run(run) for run in runs_of(*source, reading)]
 
-    def joined_run(given: str | None, run: Run) -> tuple[_Shown, list[Joined]]:
+    def joined_run(run: Run) -> _Joined:
         if exclude_self:
             run = run._without_self()
-        orders = (run._in_single_precision() if single else run for single in places)
-        orders_joined = [pool.join(order.top(k)) for order in orders]
-        fractions = bool((pool.labels % 1).any())
-        swapped = fractions and check.look_swapped(judgments.labels, run.scores)
+        orders = {single: run._in_single_precision() if single else run for single in places}
+        joined = {single: pool.join(order.top(k)) for single, order in orders.items()}
         differ = None
-        if len(run.queries) and not orders_joined[0].n_judged:
+        if len(run.queries) and not next(iter(joined.values())).n_judged:
             differ = check.id_difference(run.documents, judgments.documents, "document")
-        shown = _Shown(given, run.name, run.file, run.queries, swapped, differ)
-        return shown, orders_joined
+        swapped = bool((pool.labels % 1).any()) and check.look_swapped(judgments.labels, run.scores)
+        return _Joined(run.name, run.file, run.queries, differ, swapped, joined)
 
+    of_runs: list[_Joined] = []
     with (
         progress_bar(progress, len(sources), "runs") as bar,
         ThreadPoolExecutor(min(_MOST_AT_ONCE, pl.thread_pool_size())) as executor,
     ):
-        for of_source in executor.map(prepared, sources):
-            for about, orders in of_source:
-                shown.append(about)
-                for by_run, order in zip(joined.values(), orders, strict=True):
-                    by_run.append(order)
+        for runs_read in executor.map(joined_runs, sources):
+            of_runs += runs_read
             bar.update(1)
     if not isinstance(qrels, Qrels) and not any(isinstance(one, Run) for _, one in sources):
         reading.check_used()
-    if shown[0].swapped:
+    if of_runs[0].swapped:
         warn(
             "the qrels have labels like scores, and the first run has scores like labels, as if "
-            "they were swapped: qrels come first, then runs.",
+            "they were swapped: qrels come first, then runs."
         )
-    names = names_of([one[:3] for one in shown])
-    counts = _counts(pool, joined.get(False) or joined[True], names, shown, missing)
+    names = names_of([(run.name, run.file) for run in of_runs])
+    counts = _counts(pool, names, of_runs, missing)
     shape = len(names), len(judgments.queries), len(chosen)
     values, weights, n_empty = np.empty(shape), np.empty(shape), np.empty(shape[2], int)
     for single, of_single in places.items():
         some = [list(chosen.values())[place] for place in of_single]
-        n_runs = max(1, _ROWS_AT_ONCE // max(len(one.rows) for one in joined[single]))
+        joined = [run.joined[single] for run in of_runs]
+        n_runs = max(1, _ROWS_AT_ONCE // max(len(one.rows) for one in joined))
         for first in range(0, len(names), n_runs):
             block = slice(first, first + n_runs)
-            part = JoinedJudgments(pool, joined[single][block])
+            part = JoinedJudgments(pool, joined[block])
             ranking = Ranking.in_order(part, part.retrieved)
             found = measure(part, [ranking], some, max_grade=top)
             for cube, by_query in ((values, found.values[0]), (weights, found.weights[0])):
@@ -213,7 +206,7 @@ def evaluate(
                 cube[block, :, of_single] = np.moveaxis(by_run, 0, 2)
             n_empty[of_single] = found.empty[:, : shape[1]].sum(axis=1)
         if missing == "skip":
-            lacks = np.array([one.retrieved for one in joined[single]]) == 0
+            lacks = np.array([one.retrieved for one in joined]) == 0
             values[lacks], weights[lacks] = np.nan, 0.0
     top = check.highest_grade(judgments.labels) if top is None else None
     return Report(
@@ -234,48 +227,45 @@ def _changed(one: Metric, given: Options) -> Metric:
 
 
 def _counts(
-    pool: Pool, joined: Sequence[Joined], names: list[str], shown: list[_Shown], missing: str
+    pool: Pool, names: list[str], of_runs: list[_Joined], missing: str
 ) -> dict[str, list[float]]:
     """The columns of ``Report.counts``; raises or warns if runs do not fit the judgments."""
-    qrels = pool.qrels
+    qrels, lacks, unjudged = pool.qrels, [], []
+    joined = [next(iter(run.joined.values())) for run in of_runs]
     retrieved = np.array([one.retrieved for one in joined])
     present, n_documents = (retrieved > 0).sum(axis=1), retrieved.sum(axis=1)
-    lacks, unknown = [], []
-    for name, about, one in zip(names, shown, joined, strict=True):
-        absent = qrels.queries.ids[one.retrieved == 0]
-        if len(absent) == len(qrels.queries) and len(about.queries):
-            differ = check.id_difference(about.queries.ids, qrels.queries.ids, "query")
+    for name, run, found in zip(names, of_runs, retrieved > 0, strict=True):
+        absent = qrels.queries.ids[~found]
+        if not found.any() and len(run.queries):
+            differ = check.id_difference(run.queries.ids, qrels.queries.ids, "query")
             raise ValueError(f"run {name!r} has no query of the qrels: {differ}.")
         if len(absent):
-            ids = ", ".join(absent[:3])
-            if len(absent) > 3:
-                ids += ", ..."
-            lacks.append(f"run {name!r} has no documents for {len(absent)} queries ({ids})")
-        if about.documents is not None:
-            unknown.append(f"run {name!r}: {about.documents}")
+            queries = f"{len(absent)} queries of the qrels, {check.brief(absent.tolist())}"
+            lacks.append(f"run {name!r} has no documents for {queries}")
+        if run.documents is not None:
+            unjudged.append(f"no retrieved document is judged of run {name!r}: {run.documents}")
     if lacks and missing == "raise":
         choices = f"{check.argument('missing', 'zero')} or 'skip'"
-        raise ValueError(f"{lacks[0]} of the qrels: choose {choices}.")
+        raise ValueError(f"{lacks[0]}: choose {choices}.")
+    if lacks and missing == "zero":
+        skip = f"{check.argument('missing', 'skip')} leaves them out."
+        _warn(lacks, f": they count as queries with nothing retrieved. {skip}")
     if np.isnan(qrels.labels).all():
-        unknown = []
-        warn(
-            "the qrels have no judgment: all labels are below 0 or missing. If they were judged "
-            f"not relevant, choose {check.argument('pool_judged', True)}.",
-        )
-    for found, before, after in (
-        (lacks if missing == "zero" else [], "", " of the qrels: they count as queries for which "
-         f"nothing was retrieved. {check.argument('missing', 'skip')} leaves them out."),
-        (unknown, "no retrieved document is judged of ", ". Check that document ids are spelled as "
-         "in the qrels."),
-    ):  # fmt: skip
-        if found:
-            rest = f"; and so on, {len(found)} runs in all" if len(found) > 3 else ""
-            warn(before + "; ".join(found[:3]) + rest + after)
+        judged = f"If they were judged not relevant, choose {check.argument('pool_judged', True)}."
+        _warn(["the qrels have no judgment: all labels are below 0 or missing"], f". {judged}")
+    elif unjudged:
+        _warn(unjudged, ". Check that document ids are spelled as in the qrels.")
     counts = {
         "queries": present,
         "missing": len(qrels.queries) - present,
-        "ignored": np.array([len(about.queries) for about in shown]) - present,
+        "ignored": np.array([len(run.queries) for run in of_runs]) - present,
         "documents": n_documents,
         "judged": np.array([one.n_judged for one in joined]) / np.maximum(n_documents, 1),
     }
     return {name: column.tolist() for name, column in counts.items()}
+
+
+def _warn(facts: list[str], remedy: str) -> None:
+    """Warn the caller of `evaluate` of facts about runs."""
+    rest = f"; and so on, {len(facts)} runs in all" if len(facts) > 3 else ""
+    warn("; ".join(facts[:3]) + rest + remedy)

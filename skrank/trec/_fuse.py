@@ -10,12 +10,10 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank.trec import _polars as pl
-from skrank.trec._columns import Columns, table_of
-from skrank.trec._data import Qrels, Run, by_query, read_qrels
-from skrank.trec._runs import read_runs
-from skrank.trec._sources import Entries
+from skrank.trec._data import Qrels, Run, by_query
+from skrank.trec._sources import read_qrels, read_runs
 
-METHODS = ("rrf", "combsum", "combmnz", "weighted_sum")
+METHODS = ("rrf", "combsum", "combmnz", "weighted_sum")  # the last needs weights
 NORMS = ("min_max", "zscore", "reciprocal_rank")
 
 
@@ -122,29 +120,23 @@ def fuse(
     2   1     b 0.0161
     3   1     d 0.0159
     """
-    if isinstance(method, str) and method == "linear":
-        raise ValueError("method='linear' is method='weighted_sum' with a ranker as weights=.")
     check.check_choice("method", method, METHODS)
     check.check_choice("norm", norm, ("auto", *NORMS, None))
     check.check_choice("ranks", ranks, ("score", "file"))
     rrf_k = check.check_number("rrf_k", rrf_k, 0, 1e9)
     name = check.check_text("name", name, "the name of the fused run")
-    if method == "weighted_sum" and weights is None:
-        raise ValueError(f"{check.argument('method', method)} needs weights.")
-    if weights is not None and method not in ("weighted_sum", "rrf"):
-        raise ValueError(
-            f"{check.argument('method', method)} takes no weights: choose 'weighted_sum' or 'rrf'."
-        )
+    if method not in (("weighted_sum", "rrf") if weights is not None else METHODS[:-1]):
+        raise ValueError("weights belong to 'weighted_sum', which needs them, and to 'rrf'.")
     learned = hasattr(weights, "fit")
     if learned != (qrels is not None):
         raise ValueError("a ranker as weights= needs qrels=, and other weights take none.")
     from_file = ranks == "file"
     named = read_runs(runs, ranks=from_file)
     check.check_fusion({system: run.queries.ids.tolist() for system, run in named.items()}, name)
-    for system, run in named.items():
-        if from_file and run.ranks is None:
-            choice = check.argument("ranks", "score")
-            raise ValueError(f"run {system!r} has no column of ranks: choose {choice}.")
+    unranked = [system for system, run in named.items() if run.ranks is None]
+    if from_file and unranked:
+        choice = check.argument("ranks", "score")
+        raise ValueError(f"runs {unranked} have no column of ranks: choose {choice}.")
     usual = "reciprocal_rank" if learned or method == "rrf" else "min_max"
     norm = usual if norm == "auto" or method == "rrf" else norm
     rows = [
@@ -166,9 +158,8 @@ def fuse(
         with np.errstate(over="ignore"):  # infinite scores are refused below
             scores = X.sum(axis=1)
         scores *= np.count_nonzero(~np.isnan(values), axis=1) if method == "combmnz" else 1
-    columns, what = Columns(wide["qid"], wide["docid"], scores, "score"), "the fused run"
-    table = table_of(columns, lambda row: f"row {row} of {what}", what, "error")
-    fused = Run._of_rows(Entries(table), name)
+    with check.about("the fused run"):
+        fused = Run.from_arrays(wide["qid"], wide["docid"], scores, name=name)
     given = None if used is None else dict(zip(named, used.tolist(), strict=True))
     return dataclasses.replace(fused, weights=given)
 

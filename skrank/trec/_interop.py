@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from skrank.metrics import Metric, metric
-from skrank.trec._data import read_run
 from skrank.trec._evaluate import evaluate
+from skrank.trec._sources import read_run
 
 if TYPE_CHECKING:
     import pandas as pd

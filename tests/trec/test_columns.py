@@ -200,7 +200,7 @@ def test_missing_values(form):
         (QRELS, {"a": [("x", 0.9)]}, "query 'a' .*'x', 0.9"), (QRELS, {"a": ["x", None]}, "'a'"),
         (QRELS, {"a": [{"docid": "x"}]}, "query 'a' .*docid"),
         (QRELS, {"a": ["x"], "b": {"y": 1.0}}, "query 'b'"),
-        (QRELS, {"a": {"x": np.array(0.5)}}, "query 'a'"), (QRELS, {"r": {"q": {"x": "b"}}}, "'r'"),
+        (QRELS, {"a": {"x": "0.5e"}}, "query 'a'"), (QRELS, {"r": {"q": {"x": "b"}}}, "'r'"),
         (QRELS, [{"qid": "1", "docid": "a", "score": 1}], "frame"),
         (QRELS, [("1", "a", 1)], "frame"),
         (QRELS, {"qid": ["1"], "docid": ["a"], "score": [1]}, "frame"),
@@ -208,9 +208,9 @@ def test_missing_values(form):
         (QRELS, pd.Series({"1": ["a"]}), "to_dict"), (QRELS, {"1": {"a", "b"}}, "list"),
         ([("1", "a", 1)], QRELS, "frame"), ({"1": {1.5: 1}}, QRELS, r"query '1' .*1\.5"),
         ({"1": {"d\ud800": 1}}, QRELS, r"d\\ud800"),
-        (QRELS, {"01": {"a": np.nan}}, "score of document 'a' of query '01' is nan"),
+        (QRELS, {"01": {"a": np.nan}}, "query '01' .*nan"),
         (trec.Run.from_arrays(["1"], ["a"], [1.0], name="bm25"), QRELS, "'bm25'"),
-        (QRELS, trec.Qrels.from_arrays(["1"], ["a"], [1]), "judgments"),
+        (QRELS, trec.Qrels.from_arrays(["1"], ["a"], [1]), "Qrels"),
         (QRELS, {"a" * 500: QRELS["1"] | {"b": "x" * 500}}, r"\.\.\."),
     ],
 )  # fmt: skip
@@ -255,4 +255,4 @@ def test_a_run_of_the_queries_themselves():
     run = trec.Run.from_arrays(["1"], ["1"], [1.0])
     with pytest.warns(UserWarning, match="1"):
         report = trec.evaluate({"1": {"1": 1, "a": 1}}, run, "ap", exclude_self=True)
-    assert report.mean.item() == 0
+    assert report.mean.iloc[0, 0] == 0

@@ -69,18 +69,11 @@ def dictionaries(columns):
     return type(table).from_batches(table.to_batches() * 2)[len(table) :]
 
 
-def indexed(columns):
-    frame = pd.DataFrame(columns)
-    return frame.set_index(list(frame.columns[:2]))
-
-
 MEMORY = {
     "dicts": lambda: (QRELS, RUN),
     "pandas": lambda: frames(pd.DataFrame, "QID", "docno", "Label"),
-    "an index": lambda: frames(indexed, "query_id", "doc_id", "relevance"),
     "polars": lambda: frames(pl.DataFrame, "query-id", "corpus-id", "score"),
     "lazy polars": lambda: frames(lambda columns: pl.DataFrame(columns).lazy()),
-    "records of NumPy": lambda: frames(lambda columns: pd.DataFrame(columns).to_records()),
     "arrow capsules": lambda: frames(Capsule),
     "arrow dictionaries": lambda: frames(dictionaries),
     "objects": lambda: (
@@ -254,11 +247,10 @@ def test_a_table_of_several_runs(tmp_path):
             call()
 
 
-SCORES = {q: {f"d{i}": int(q) * (3.7 - i / 7) for i in range(9)} for q in "12"}
 GRADES = {q: {f"d{i}": i % 3 for i in range(9)} for q in "12"}
+SCORES = {q: {f"d{i}": int(q) * (3.7 - i / 7) for i in range(9)} for q in "12"}
 
 
-@pytest.mark.filterwarnings("ignore:no retrieved document is judged")
 def test_qrels_and_runs_that_are_swapped(tmp_path):
     (tmp_path / "grades.json").write_text(json.dumps(GRADES))
     assert trec.evaluate(GRADES, SCORES, "ap").mean.iloc[0, 0] > 0

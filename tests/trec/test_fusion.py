@@ -203,8 +203,8 @@ LEARNED = {"method": "weighted_sum", "weights": RANKER}
         (SMALL, {"name": "b"}, "name='b'"),
         ({"a": OTHER}, {}, "at least two runs"),
         ({"a": OTHER, "b": {"2": {"x": 1.0}}}, {}, "'a'"),
-        ({"a": OTHER, "b": {"1": {"x": float("nan")}}}, {}, "is nan: it must be finite"),
-        (HUGE, {"method": "combsum", "norm": None}, "is inf: it must be finite"),
+        ({"a": OTHER, "b": {"1": {"x": float("nan")}}}, {}, "'b': score nan"),
+        (HUGE, {"method": "combsum", "norm": None}, "the fused run: .*inf"),
     ],
 )
 def test_wrong_input_is_refused(runs, options, message):
