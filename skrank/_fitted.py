@@ -36,11 +36,18 @@ def predicted_scores(
     first that the model has. Where metadata routing is enabled, `groups` go to steps that request
     them.
     """
-    if response_method == "auto":
-        methods = ("predict",) if _is_regressor(estimator) else RESPONSES
+    import sklearn
+    from sklearn.base import is_regressor
+    from sklearn.utils.metadata_routing import get_routing_for_object
+
+    if response_method == "auto":  # a regressor may inherit a method `predict_proba`
+        regressor = hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator)
+        methods = ("predict",) if regressor else RESPONSES
         response_method = next(name for name in methods if hasattr(estimator, name))
-    routed = _requests_groups(estimator, response_method)
-    params = {"groups": groups} if groups is not None and routed else {}
+    params = {}
+    if groups is not None and sklearn.get_config()["enable_metadata_routing"]:
+        routing = get_routing_for_object(estimator)
+        params = dict.fromkeys(routing.consumes(response_method, ["groups"]), groups)
     values = np.asarray(getattr(estimator, response_method)(X, **params))
     if response_method == "predict_proba":
         return values @ _grades_of_classes(estimator)
@@ -62,23 +69,6 @@ def predicted_scores(
             f"{n_rows} rows: it must return one score per row."
         )
     return values.reshape(len(values))
-
-
-def _is_regressor(estimator: Estimator) -> bool:
-    """True for a regressor, which may inherit a method `predict_proba`."""
-    from sklearn.base import is_regressor
-
-    return hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator)
-
-
-def _requests_groups(estimator: Estimator, method: str) -> bool:
-    """True if scikit-learn routes groups to a step of a model, such as `QueryFeatures`."""
-    import sklearn
-    from sklearn.utils.metadata_routing import get_routing_for_object
-
-    if not sklearn.get_config()["enable_metadata_routing"]:
-        return False
-    return "groups" in get_routing_for_object(estimator).consumes(method, ["groups"])
 
 
 def _grades_of_classes(estimator: Estimator) -> np.ndarray:

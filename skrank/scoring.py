@@ -126,7 +126,11 @@ class RankingScorer:
         response_method: str = "auto",
     ) -> None:
         given = check.several("metrics", metrics, (str, Metric))
-        self.metrics = tuple(unique_metrics(list(map(_without_prefix, given))).values())
+        plain = [
+            _without_prefix(item) if isinstance(item, str) and item.startswith(_NEGATED) else item
+            for item in given
+        ]
+        self.metrics = tuple(unique_metrics(plain).values())
         self.max_grade = check.check_max_grade(max_grade)
         self.response_method = check.check_choice(
             "response_method", response_method, ("auto", *RESPONSES)
@@ -285,10 +289,8 @@ class RankingScorer:
         return f"scorer({', '.join(parts)}){bound}"
 
 
-def _without_prefix(item: str | Metric) -> str | Metric:
-    """A metric, or its name without the prefix "neg_"."""
-    if not isinstance(item, str) or not item.startswith(_NEGATED):
-        return item
+def _without_prefix(item: str) -> Metric:
+    """The metric of a name with the prefix "neg_"."""
     one = metric(item.removeprefix(_NEGATED))
     if one.greater_is_better:
         raise ValueError(

@@ -152,8 +152,6 @@ def _all_read(dtype: Any) -> bool:
 
 def check_largest(X: Any, largest: float) -> None:
     """Refuse numbers of an array, CSR matrix or frame beyond the `largest` that a booster reads."""
-    if np.isinf(largest):
-        return
     if not hasattr(X, "isetitem"):
         _check_largest(X, range(X.shape[1]), largest)
         return

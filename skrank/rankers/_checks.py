@@ -101,9 +101,10 @@ def _check_validation(ranker: Estimator, kind: EstimatorKind, *, has_X_val: bool
             "trained. Give X_val, y_val and groups_val to fit, or validation_fraction if data are "
             "in memory.",
         )
-    changing = check.boosting_kinds(params) & {"dart", "gblinear"}
-    if validates and rounds is not None and changing:
-        raise check.cannot_stop(f"{name} with {changing.pop()}")
+    if validates and rounds is not None:
+        changing = check.boosting_kinds(params) & {"dart", "gblinear"}
+        if changing:
+            raise check.cannot_stop(f"{name} with {changing.pop()}")
 
 
 def _check_start(ranker: Estimator, kind: EstimatorKind) -> None:

@@ -115,9 +115,9 @@ class EstimatorKind(ABC):
                 found |= set(np.flatnonzero(columns) if columns.dtype == bool else given)
         return found
 
-    def largest_feature(self, estimator: Estimator) -> float:
-        """The largest number that a feature may have."""
-        return np.inf
+    def check_table(self, X: Table, estimator: Estimator) -> None:
+        """Refuse names of columns, and numbers, that the estimator does not read."""
+        check.check_names(X, self.forbidden_names, type(estimator).__name__)
 
     def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
         """Sum of the rounds of a fitted estimator, before the link of its objective."""

@@ -335,8 +335,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         if not validation:
             self._named_columns = kind.named_columns(self.estimator, rows.params)
         rows = super()._resolved(rows, validation=validation)
-        check.check_names(rows.X, kind.forbidden_names, type(self.estimator).__name__)
-        check.check_largest(rows.X, kind.largest_feature(self.estimator))
+        kind.check_table(rows.X, self.estimator)
         return rows
 
     def _needs_queries(self, *, validation: bool) -> bool:

@@ -93,7 +93,7 @@ def features(X: Table, *, keep_polars: bool = True) -> Table:
         )
     if X.shape[1] == 0:
         raise ValueError(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
-    return check.with_arrow_categories(X)
+    return check.with_arrow_categories(X) if hasattr(X, "dtypes") else X
 
 
 def categories_of(X: Table) -> dict[object, Any]:

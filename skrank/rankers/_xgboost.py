@@ -114,8 +114,10 @@ class XGBoost(Booster):
             return None
         return [number for number, one in enumerate(kinds) if one == "c"]
 
-    def largest_feature(self, estimator: Estimator) -> float:
-        return np.inf if np.isinf(estimator.missing) else float(np.finfo(np.float32).max)
+    def check_table(self, X: Table, estimator: Estimator) -> None:
+        super().check_table(X, estimator)
+        if not np.isinf(estimator.missing):
+            check.check_largest(X, float(np.finfo(np.float32).max))
 
     def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
         return estimator.predict(X, output_margin=True)
