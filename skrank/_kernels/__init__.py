@@ -35,6 +35,6 @@ decrement if it can prove that the array is alive in between. Therefore,
 - write steps on the documents of a query as subroutines of few loops,
 - end loops by their condition, not by ``break``.
 
-A loop with ``fastmath`` may change its last bits if it is inlined elsewhere, as LLVM may then sum
-in another order.
+Floating-point numbers are added in the order of the code, with the same bits on every processor. So
+a loop that adds them does not run in SIMD: store the terms, and add them by `sums.sum_lanes`.
 """
