@@ -133,7 +133,7 @@ class QuadraticTables(Tables):
         if self.offset is not None:
             name, ranks = "QuadraticTables.offset", len(self.u)
             check.check_entries(name, self.offset, ("queries",), entries)
-            last = self.offset + scale.sizes
+            last = self.offset + scale._judgments.queries.sizes
             check.check_within(name, self.offset, 0, ranks)
             check.check_within(f"{name}, with the documents of its query,", last, 0, ranks)
         if self.ideal is not None:

@@ -87,7 +87,8 @@ def _sweep(tile, n_lanes, lower, exact, low, scale):
             e_upper = tile[t + EXP]
             shared = one / ((exp + e_upper) * distance)
             pull = delta * shared * (exp if ordered else e_upper)
-            curvature = pull * shared * distance * (e_upper if ordered else exp)
+            # the large factor first: pull * shared may be less than the smallest number
+            curvature = pull * (e_upper if ordered else exp) * shared * distance
         else:
             ahead = lambdarank.gap(exact[np.uint64(low) + t], lower.score)
             ahead = ahead if ordered else -ahead

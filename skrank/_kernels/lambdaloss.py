@@ -113,7 +113,8 @@ def _sweep(tile, step, begin, end, upper, exact, low, scale):
             e_lower = tile[t + EXP]
             shared = norm.one / ((exp + e_lower) * distance)
             pull = weight * shared * (e_lower if ordered else exp)
-            curvature = pull * shared * distance * (exp if ordered else e_lower)
+            # the large factor first: pull * shared may be less than the smallest number
+            curvature = pull * (exp if ordered else e_lower) * shared * distance
         else:
             ahead = lambdarank.gap(upper.score, exact[np.uint64(low) + t])
             ahead = ahead if ordered else -ahead

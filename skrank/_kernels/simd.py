@@ -95,6 +95,8 @@ def _normal_single(y):
 
 
 def _normal_double(y):
+    if y >= _REACH_DOUBLE:
+        return 0.0, 0.0, math.sqrt(y * y + 4.0 * UNIT**2)
     density = math.exp(-_LOG_2 * (y * y))
     tail = 0.5 * math.erfc(math.sqrt(_LOG_2) * y)
     return tail, density, math.sqrt(y * y + 4.0 * UNIT**2)

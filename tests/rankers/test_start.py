@@ -247,5 +247,5 @@ def test_start_scores_of_any_magnitude():
 def test_start_scores_that_are_not_finite_raise(value, scale, estimator):
     table = X.copy()
     table[3, 0] = value
-    with pytest.raises(ValueError, match=f"init=First scores row 3 as {value}"):
+    with pytest.raises(ValueError, match="row 3"):
         fit(estimator, HALF, table, COUNTS, init_scale=scale)
