@@ -84,7 +84,7 @@ class NeuralRanker(Ranker):
         - "module__dropout": probability that a hidden unit is left out in training;
         - "module": another network, or a function of the number of features that returns one: from
           (n_rows, n_features) to (n_rows,) or (n_rows, 1). A module is copied; a function gets
-          the other arguments "module__...".
+          the other arguments ``"module__..."``.
     options : mapping, optional
         Settings that are rarely changed:
 

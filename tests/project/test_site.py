@@ -160,7 +160,7 @@ def test_names_of_metrics_are_links_and_warnings_come_last(built):
     text = (api / "generated" / "skrank.metrics.ERR.html").read_text(encoding="utf-8")
     assert 'title="skrank.Metric"' in text
     text = (api / "index.html").read_text(encoding="utf-8")
-    assert text.index("skrank.with_groups") < text.index("skrank.CutQueryWarning")
+    assert text.index("skrank.LinearRanker") < text.index("skrank.CutQueryWarning")
 
 
 def test_metrics_are_not_addresses_of_mailboxes(pages):
