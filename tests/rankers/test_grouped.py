@@ -372,7 +372,8 @@ def test_parameters_that_act_are_not_refused():
         (constrained, {"init": constrained}),
         (xgb(missing=-1), {"init": First()}),
     ):
-        fit_with(GroupedRanker(estimator), data.X, y, changes)
+        ranker = fit_with(GroupedRanker(estimator), data.X, y, changes)
+        assert np.ptp(ranker.predict(data.X)) > 0
 
 
 @pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf, None])
