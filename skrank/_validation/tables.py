@@ -172,14 +172,15 @@ def not_by_query(query: object, part: object, what: str) -> ValueError:
     )
 
 
-def bad_value(field: str, value: object, where: str) -> ValueError:
-    """The error for a value that a field cannot have."""
+def bad_value(field: str, value: object, where: str, document: object = None) -> ValueError:
+    """The error for a value that a field cannot have; of a number, with its `document`."""
     allowed = "a finite number, below 2**53 if it is whole"
     if field == "label":
         allowed = f"0 or a number from {LEAST_LABEL:g} to {MOST_LABEL:g}"
     elif field in ("qid", "docid", "run"):
         allowed = "a text or a whole number"
-    return ValueError(f"{where}: {field} {brief(value)} must be {allowed}.")
+    of_document = "" if document is None else f" Its document is {brief(document)}."
+    return ValueError(f"{where}: {field} {brief(value)} must be {allowed}.{of_document}")
 
 
 def duplicate(document: str, query: str, where: str) -> ValueError:

@@ -119,7 +119,7 @@ def table_of(columns: Fields, where: Where, what: str, duplicates: str) -> pl.Da
     if not len(table["qid"]):
         raise ValueError(f"{what} holds no document.")
     field = next(field for field in ("label", "distance", "score", "rank") if field in columns)
-    number = _numbers(columns[field], field, where, what)
+    number = _numbers(columns[field], field, where, what, table["docid"])
     table["number"] = -number if field in ("rank", "distance") else number
     if "rank" in columns:  # perhaps not a number, as trec_eval ignores the rank
         rank = pl.Series(columns["rank"], strict=False)
@@ -172,7 +172,7 @@ def _ids(values: Any, field: str, where: Where) -> pl.Series:
     return column
 
 
-def _numbers(values: Any, field: str, where: Where, what: str) -> pl.Series:
+def _numbers(values: Any, field: str, where: Where, what: str, documents: pl.Series) -> pl.Series:
     """Labels, scores, ranks or distances in double precision; NaN where a label is missing."""
     if not isinstance(values, pl.Series):
         numeric = getattr(getattr(values, "dtype", None), "kind", "O") in "fiub"
@@ -193,5 +193,5 @@ def _numbers(values: Any, field: str, where: Where, what: str) -> pl.Series:
         wrong |= np.abs(numbers) >= 2.0**53
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise check.bad_value(field, values[row], where(row))
+        raise check.bad_value(field, values[row], where(row), documents[row])
     return pl.Series(numbers)

@@ -115,7 +115,7 @@ REFUSED = [
     *((lambda m=name, y=y: skrank.metric(m)([1, y, 0], FAR), "label of row 1") for name in
       ("gap", "ndcg(gain=linear)", "ap", "err") for y in (1e308, 1.1e100, 1e-101, 5e-324)),
     (lambda: skrank.metric("pfound")([2**31, 0], [2, 1]), "label 2.*above 1"),
-    (lambda: trec.Qrels.from_arrays(["q", "q"], ["a", "b"], [1, 1e308]), "row 1 .*1e\\+308"),
+    (lambda: trec.Qrels.from_arrays(["q", "q"], ["a", "b"], [1, 1e308]), "row 1 .*'b'"),
     # fractional labels ask for a rule
     *((lambda f=f: f([0.9, 0.8, 0.1], FAR), r"label 0\.1 \(row 2\).*fractional=") for f in
       (skrank.metric("gap"), skrank.metric("gap").per_query, skrank.LambdaRank("gap"),
