@@ -4,11 +4,9 @@ import gzip
 import io
 import json
 import os
-import re
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -21,7 +19,6 @@ from tests.helpers.trec_cases import PACKED, assert_refused, collection, qrels_t
 QRELS, RUNS = collection(n_queries=6)
 RUN = RUNS["run0"]
 QRELS_ROWS, RUN_ROWS = rows(QRELS), rows(RUN)
-PAGE = Path(__file__).parents[2] / "docs" / "user_guide" / "evaluating.md"
 
 
 def evaluate(qrels, run, **options):
@@ -129,70 +126,6 @@ def test_files_without_a_header(tmp_path, separator, expected):
     same_bits(evaluate(qrels, {"run": tmp_path / "run"}, columns=columns), expected)
 
 
-SMALL = {"qid": ["1", "1"], "docid": ["a", "b"]}
-LABELLED, SCORED = SMALL | {"label": [1, 0]}, SMALL | {"score": [2.0, 1.0]}
-
-
-def files(write, folder):
-    paths = folder / "qrels", folder / "run"
-    for path, content in zip(paths, (LABELLED, SCORED), strict=True):
-        write(pl.DataFrame(content), path)
-    return paths
-
-
-def headless(folder):
-    (folder / "qrels").write_text("1,a,1\n1,b,0\n")
-    (folder / "run").write_text("1\ta\t1\n1\tb\t2\n")
-    qrels = trec.read_qrels(folder / "qrels", columns=["qid", "docid", "label"])
-    return qrels, trec.read_run(folder / "run", columns=["qid", "docid", "rank"])
-
-
-def lines(folder):
-    (folder / "qrels").write_text("1 0 a 1\n1 0 b 0\n")
-    (folder / "run").write_text("1 Q0 a 1 2.5 t\n1 Q0 b 2 1 t\n")
-    return folder / "qrels", folder / "run"
-
-
-def as_json(folder):
-    (folder / "qrels").write_text('{"1": {"a": 1, "b": 0}}')
-    (folder / "run").write_text('{"1": ["a", "b"]}')
-    return folder / "qrels", folder / "run"
-
-
-# each line of the table of forms on the page, read in a folder
-LINES = {
-    "dict of dicts": [lambda _: ({"1": {"a": 1, "b": 0}}, {"bm25": {"1": {"a": 2, "b": 1}}})],
-    "dict of lists": [lambda _: ({"1": ["a"]}, {"1": ["a", "b"]})],
-    "frame of pandas, polars or Arrow": [
-        lambda _, make=make: (make(LABELLED), make(SCORED))
-        for make in (pd.DataFrame, pl.DataFrame, Capsule)
-    ],
-    "`trec.Qrels`, `trec.Run`": [
-        lambda _: (trec.read_qrels({"1": ["a"]}), trec.Run.from_top_k(["1"], [["a", "b"]]))
-    ],
-    "lines of TREC": [lines],
-    "CSV, TSV, JSON Lines, Parquet": [
-        lambda folder, write=write: files(write, folder)
-        for write in (
-            pl.DataFrame.write_csv, lambda frame, path: frame.write_csv(path, separator="\t"),
-            pl.DataFrame.write_ndjson, pl.DataFrame.write_parquet,
-        )
-    ],
-    "CSV, TSV or lines without a header": [headless],
-    "JSON": [as_json],
-}  # fmt: skip
-
-
-def test_the_page_lists_what_is_read(tmp_path):
-    table = re.search(r"(?s)## Formats.*?\|---.*?\n(.*?)\n\n", PAGE.read_text(encoding="utf-8"))
-    listed = [line.split("|")[1].strip() for line in table[1].splitlines()]
-    assert listed == list(LINES)
-    for forms in LINES.values():
-        for form in forms:
-            report = trec.evaluate(*form(tmp_path), ["rr", "num_ret"])
-            assert report.mean.to_numpy().tolist() == [[1, 2]]
-
-
 def test_packages_that_are_not_installed(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "zstandard", None)
     assert_refused(tmp_path / "run.zst", b"\x28\xb5\x2f\xfd" + bytes(20), r"run\.zst .*zstandard")
@@ -245,18 +178,6 @@ def test_a_table_of_several_runs(tmp_path):
     for call in (lambda: trec.read_run(both), lambda: evaluate(QRELS, {"x": both})):
         with pytest.raises(ValueError, match="2 runs"):
             call()
-
-
-GRADES = {q: {f"d{i}": i % 3 for i in range(9)} for q in "12"}
-SCORES = {q: {f"d{i}": int(q) * (3.7 - i / 7) for i in range(9)} for q in "12"}
-
-
-def test_qrels_and_runs_that_are_swapped(tmp_path):
-    (tmp_path / "grades.json").write_text(json.dumps(GRADES))
-    assert trec.evaluate(GRADES, SCORES, "ap").mean.iloc[0, 0] > 0
-    for run in (GRADES, {"a": tmp_path / "grades.json"}):
-        with pytest.warns(UserWarning, match="qrels"):
-            trec.evaluate(SCORES, run, "rr(rel=0.1)")
 
 
 def test_matrices_of_a_vector_index():

@@ -249,10 +249,3 @@ def test_unnamed_runs_are_numbered():
     for runs in ([QRELS, QRELS], [pd.DataFrame(SCORED), pd.DataFrame(SCORED)]):
         assert list(trec.read_runs(runs)) == ["run1", "run2"]
         assert trec.evaluate(QRELS, runs, "rr").systems == ["run1", "run2"]
-
-
-def test_a_run_of_the_queries_themselves():
-    run = trec.Run.from_arrays(["1"], ["1"], [1.0])
-    with pytest.warns(UserWarning, match="1"):
-        report = trec.evaluate({"1": {"1": 1, "a": 1}}, run, "ap", exclude_self=True)
-    assert report.mean.iloc[0, 0] == 0

@@ -76,13 +76,6 @@ def test_weighted_rrf():
     assert found.weights == weights
 
 
-def test_equal_scores_of_a_query_are_the_highest_or_the_mean():
-    runs = {"a": {"1": {"x": 0.1, "y": 0.1, "z": 0.1}}, "b": {"1": {"x": 2, "y": 1}}}
-    for norm, value in (("min_max", 1), ("zscore", 0)):
-        found = trec.fuse(runs, "weighted_sum", norm=norm, weights=[1, 0]).to_dict()
-        assert found == {"1": {"x": value, "y": value, "z": value}}
-
-
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("scale", [-1000, -570, 1020])
 def test_norms_do_not_depend_on_the_scale(norm, scale):
@@ -160,7 +153,7 @@ RANKER = LinearRanker("ndcg@10", positive=True)
 
 
 def test_linear_is_a_linear_ranker_on_a_table_of_scores():
-    qrels, runs, *_ = made(20, 30, noises=(0.5, 1.5, 1e3), unjudged=0)
+    qrels, runs, *_ = made(12, 15, noises=(0.5, 1.5, 1e3), unjudged=0)
     runs = {run.name: run for run in runs}
     ranker = LinearRanker("gap", positive=True)
     options = {"weights": ranker, "qrels": qrels, "norm": "zscore", "n_splits": 4}

@@ -4,7 +4,9 @@ The files in the folder beside were printed by version 10 of trec_eval; the meas
 refuses are left out of them.
 """
 
+import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,7 @@ import skrank
 from skrank import trec
 from skrank.cli import main
 from skrank.metrics import registered
-from tests.helpers.trec_cases import rows
+from tests.helpers.trec_cases import qrels_text, rows, run_text
 
 QRELS = {"1": {"a": 2, "b": 1, "d": -1}, "2": {"a": 1, "e": 2}, "3": {"a": 0}, "4": {"b": 1}}
 RUN = {"1": {"b": 3.0, "a": 2.0, "x": 1.0}, "2": {"e": 1.0}, "3": {"a": 1.0}, "9": {"a": 1.0}}
@@ -125,11 +127,32 @@ def value(metric, **options):
 
 def test_options_of_trec_eval():
     assert value("rr") == 1 / 3
-    assert value("rr", rel=2) == 1 / 4
-    assert value("ndcg", rel=2) == value("ndcg")
     assert value("num_rel", k=2) == 2
     assert value("recall", k=3) == 1 / 2
     assert value("num_ret", judged_only=True) == 2
     assert value("judged", pool_judged=True) == 3 / 4
     assert value("rr", judged_only=True, pool_judged=True) == 1 / 2
     assert value("trec_eval:P_2", rel=2, k=3, empty=1) == 0
+
+
+def test_a_threshold_of_relevance_reaches_every_metric_that_has_one_and_no_other(tmp_path, capsys):
+    """A metric whose threshold is None by default is graded, and remains so."""
+    metrics = [skrank.metric(name) for name in registered()]
+    binary = [getattr(metric, "rel", None) is not None for metric in metrics]
+    changed = [replace(one, rel=2) if of else one for one, of in zip(metrics, binary, strict=True)]
+    labels = [[0, 1, 3, 0, 2, 1, 2], [0, 1, 0, 1, 0, 0, 1]]
+    qrels = {f"q{q}": {f"d{i}": grade for i, grade in enumerate(of)} for q, of in enumerate(labels)}
+    run = {qid: {document: -float(document[1:]) for document in of} for qid, of in qrels.items()}
+    found, expected, plain = (
+        trec.evaluate(qrels, run, of, **how).values[0]
+        for of, how in ((metrics, {"rel": 2}), (changed, {}), (metrics, {}))
+    )
+    np.testing.assert_array_equal(found, expected)
+    differs = [not np.array_equal(*of, equal_nan=True) for of in zip(found.T, plain.T, strict=True)]
+    assert differs == binary
+    (tmp_path / "qrels").write_text(qrels_text(rows(qrels)))
+    (tmp_path / "run").write_text(run_text(rows(run)))
+    options = [f"-m{metric}" for metric in metrics] + ["-l2", "--per-query", "--format", "json"]
+    assert main(["evaluate", str(tmp_path / "qrels"), str(tmp_path / "run"), *options]) == 0
+    printed = [list(row.values())[2:] for row in json.loads(capsys.readouterr().out)]
+    np.testing.assert_array_equal(np.array(printed, float), found)
