@@ -1,7 +1,6 @@
 """Environment variables that numba and boosters read on import, and fixtures."""
 
 import os
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -50,17 +49,3 @@ def every_thread(monkeypatch):
     with threads.compiled():  # plain Python uses one thread
         yield
     assert max(used) >= 4
-
-
-@pytest.fixture
-def plain_python(monkeypatch):
-    """A context in which kernels that have a plain form run as plain Python."""
-    from skrank._engine import threads
-
-    @contextmanager
-    def context():
-        with monkeypatch.context() as patch:
-            patch.setattr(threads, "PLAIN_ROWS", float("inf"))
-            yield
-
-    return context

@@ -6,8 +6,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import skrank
-from skrank._engine.groups import require_groups, resolve_groups
-from skrank.extending import Queries
+from skrank.extending import Queries, require_groups
 
 Y, IDS = [2, 0, 1, 1], ["b", "b", "a", "b"]
 
@@ -72,33 +71,23 @@ def multi_index():
     ],
 )  # fmt: skip
 def test_groups_come_first_then_the_index_of_y_then_x(sources):
-    assert resolve_groups(*sources).tolist() == IDS
+    assert require_groups(*sources, who="Ranker").tolist() == IDS
 
 
-def test_no_source():
-    assert resolve_groups(None, Y, frame()) is None
-    assert resolve_groups(None, pd.Series(Y), np.ones((4, 1))) is None
-    assert resolve_groups() is None
-    with pytest.raises(ValueError, match=r"with_groups.*groups="):
-        require_groups(None, Y, who="Ranker")
-
-
-DISAGREE = [
-    ((IDS, Y, frame(["b", "b", "a", "c"])), "groups.*row 3"),
-    ((None, labelled(IDS), frame(IDS[::-1])), "of y and .* of X"),
-    (([1, 1, 2, 2], labelled(IDS)), "row 0 has query 1.*'b'"),
-    ((["1", "1", "2", "2"], labelled([1, 1, 2, 2])), "row 0 has query '1'"),
-    *(
-        ((groups, Y), f"groups has {len(groups)} entries for 4 rows")
-        for groups in (IDS[:3], [*IDS, "c"], [])
-    ),
-]
-
-
-@pytest.mark.parametrize(("arguments", "message"), DISAGREE)
-def test_sources_that_disagree(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        resolve_groups(*arguments)
+@pytest.mark.parametrize(
+    ("sources", "named"),
+    [
+        ((None, Y, frame()), "with_groups.*groups="),
+        ((None, pd.Series(Y), np.ones((4, 1))), "with_groups.*groups="),
+        ((IDS, Y, frame(["b", "b", "a", "c"])), "groups.*row 3"),
+        ((None, labelled(IDS), frame(IDS[::-1])), "of y and .* of X"),
+        (([1, 1, 2, 2], labelled(IDS)), "row 0 has query 1.*'b'"),
+        ((["1", "1", "2", "2"], labelled([1, 1, 2, 2])), "row 0 has query '1'"),
+    ],
+)
+def test_no_source_and_sources_that_disagree(sources, named):
+    with pytest.raises(ValueError, match=named):
+        require_groups(*sources, who="Ranker")
 
 
 IDS_OF_ALL_KINDS = {
@@ -119,8 +108,7 @@ def test_queries_hold_the_rows_of_each_id(kind):
     groups = np.asarray(IDS_OF_ALL_KINDS[kind])
     queries = Queries.from_groups(groups)
     assert list(queries.ids) == list(dict.fromkeys(groups))  # in order of first row
-    assert queries.n_rows == len(groups)
-    assert queries.sizes.sum() == len(groups)
+    assert queries.n_rows == queries.sizes.sum() == len(groups)
     rows = np.arange(len(groups))
     order = queries.gather(rows)
     assert_array_equal(np.sort(order), rows)

@@ -1,4 +1,4 @@
-"""One pool of threads per process: in children, at exit, interrupted, and for several callers."""
+"""Threads of skrank in child processes, at exit, interrupted, and for several callers."""
 
 import os
 import subprocess
@@ -7,14 +7,14 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import lightgbm
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 import skrank
-from skrank._engine import threads
-from skrank._engine.judgments import judge
-from tests.helpers.engine import limit_threads
+import skrank.lightgbm
+from tests.helpers.engine import judge
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -98,12 +98,6 @@ except KeyboardInterrupt:
 """,
     # at exit, executors of the standard library refuse new tasks
     "at exit": "import atexit; atexit.register(lambda: print(value() == first))\n",
-    "at exit for the first time": """
-import atexit
-from skrank._engine import threads
-threads._replace_pool()
-atexit.register(lambda: print(value() == first))
-""",
 }
 
 
@@ -114,35 +108,18 @@ def test_children_interrupts_and_the_end_of_a_process(name):
     assert run(PROGRAMS[name]) == ["True"]
 
 
-def test_without_threads_the_caller_works(monkeypatch):
-    def refuse(self):
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(threads, "_pool", threads._new_pool())
-    monkeypatch.setattr(threading.Thread, "start", refuse)
-    rng = np.random.default_rng(0)
-    n = 100_000
-    scores, groups = rng.normal(size=n), np.repeat(np.arange(n // 50), 50)
-    with limit_threads(4):
-        found = skrank.metric("rr").per_query(rng.integers(0, 2, n), scores, groups=groups)
-    assert found.between(0, 1).sum() + found.isna().sum() == n // 50
-
-
 def test_two_threads_on_one_objective_of_a_booster():
-    lightgbm = pytest.importorskip("lightgbm")
-    import skrank.lightgbm as adapter
-
     rng = np.random.default_rng(0)
     n, each = 60_000, 60
     labels, rounds = rng.integers(0, 4, n), rng.normal(size=(6, n))
     data = lightgbm.Dataset(
         np.zeros((n, 1)), labels, group=np.full(n // each, each), params={"verbose": -1}
     ).construct()
-    one = skrank.LambdaRank("gap", tie_order="stable")
+    lambdarank = skrank.LambdaRank("gap", tie_order="stable")
     judgments, expected = judge(labels, np.arange(n) // each), np.empty((6, 2, n), np.float32)
     for scores, out in zip(rounds, expected, strict=True):
-        one.bind(judgments).gradient(scores, *out)
-    objective = adapter.objective(one)
+        lambdarank.bind(judgments).gradient(scores, *out)
+    objective = skrank.lightgbm.objective(lambdarank)
     with ThreadPoolExecutor(6) as pool:
         found = list(pool.map(lambda scores: objective(scores, data), rounds))
     assert_array_equal(found, expected)

@@ -8,7 +8,6 @@ import numpy as np
 
 from skrank._engine.peer_names import expand as expand
 from skrank._engine.peer_names import tables as tables
-from skrank._engine.ranking import Ranking as Ranking
 from skrank.extending import Judgments, Queries
 from skrank.stats._resampling import query_counts as query_counts
 from skrank.testing._lists import without_nan as without_nan
