@@ -3,6 +3,7 @@
 test_properties.py tests properties of all metrics.
 """
 
+import math
 import re
 
 import numpy as np
@@ -90,7 +91,7 @@ def test_too_many_distinct_labels_are_refused():
     assert 0 < skrank.metric("gap", fractional="interp")(np.floor(labels * 10) / 10, scores) < 1
 
 
-# ---------------------------------------------------------------------- by hand
+# ---------------------------------------------------------------------- by hand, and of papers
 
 
 def ranked(*blocks):
@@ -99,12 +100,38 @@ def ranked(*blocks):
     return labels, np.arange(len(labels), 0.0, -1)
 
 
-def test_bpref_10_counts_at_most_10_plus_r_documents():
-    """Two relevant documents; 15 others are above the lower one, of which 10 + 2 count."""
-    metric = skrank.metric("bpref(variant='10')")
-    assert metric(*ranked((1, 1), (0, 15), (1, 1))) == pytest.approx((1 + (1 - 12 / 12)) / 2)
-    assert metric(*ranked((1, 1), (0, 9), (1, 1))) == pytest.approx((1 + (1 - 9 / 12)) / 2)
-    assert metric(*ranked((0, 40), (1, 1))) == 0
+NTCIR = [0, 1, 0, 0, 2, 1, 1, 1, 1], [5, 4, 3, 2, 1, *[-np.inf] * 4]  # the example of pyNTCIREVAL
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "expected"),
+    [
+        # two relevant documents; 15 and 9 others are above the lower one, of which 10 + 2 count
+        ("bpref(variant='10')", ranked((1, 1), (0, 15), (1, 1)), (1 + (1 - 12 / 12)) / 2),
+        ("bpref(variant='10')", ranked((1, 1), (0, 9), (1, 1)), (1 + (1 - 9 / 12)) / 2),
+        ("bpref(variant='10')", ranked((0, 40), (1, 1)), 0),
+        # suprema in ROMIP's scale
+        ("err(max_grade=3)", ranked((3, 200)), 7 * math.log(8 / 7)),
+        ("pfound", ranked((3, 200)), 0.5 / (1 - 0.5 * 0.85)),
+        ("pfound(p_rel=raw)", ranked((0.5, 2)), 0.7125),
+        ("q", NTCIR, 0.14242),
+        ("ap", NTCIR, 0.15),
+        ("q(normalize=ideal)@3", NTCIR, 0.13333),
+    ],
+)
+def test_values_by_hand_and_of_papers(name, data, expected):
+    assert skrank.metric(name)(*data) == pytest.approx(expected, rel=0, abs=5e-6)
+
+
+def test_gap_is_the_random_experiment_over_user_document_incidences():
+    """The success probability of the experiment, by enumeration of all its outcomes."""
+    labels, users = np.array([1, 0, 3, 2, 0, 1, 3]), {1: 0.2, 2: 0.5, 3: 0.3}
+    pairs = [(grade, rank) for grade in users for rank, y in enumerate(labels, 1) if y >= grade]
+    total = sum(users[grade] for grade, _ in pairs)
+    hits = [users[grade] * np.mean(labels[:rank] >= grade) for grade, rank in pairs]
+    value = skrank.metric("gap", thresholds=list(users.values()))(labels, -np.arange(7))
+    assert value == pytest.approx(sum(hits) / total)
+    assert value == pytest.approx(0.5084, abs=5e-5)
 
 
 @pytest.mark.parametrize(

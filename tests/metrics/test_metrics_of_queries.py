@@ -117,9 +117,8 @@ def test_missing_values_of_pandas_and_polars_are_unjudged():
 # ---------------------------------------------------------------------- threads, long lists
 
 
-@pytest.mark.usefixtures("every_thread")
 @pytest.mark.parametrize("name", ["gap", "gap(condensed=True)@5", "ndcg@10", "err", "ap", "rr"])
-def test_the_number_of_threads_does_not_change_values(name, every_thread):
+def test_the_number_of_threads_does_not_change_values(name):
     data = many(1200, 200)
     data.relevance[::9] = NAN
     for ties in ("average", "stable", "worst"):
@@ -132,7 +131,6 @@ def test_the_number_of_threads_does_not_change_values(name, every_thread):
         assert_array_equal(values[2], values[0])
 
 
-@pytest.mark.usefixtures("every_thread")
 def test_errors_in_threads_are_raised():
     data = many(1200, 200)
     data.scores[70_000] = np.nan

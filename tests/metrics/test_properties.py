@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+import skrank
 from skrank.metrics import registered
 from skrank.testing import check_metric, make_lists
-from tests.helpers.catalogue import every_point, trainable
+from tests.helpers.catalogue import CATALOGUE, every_point, trainable
 from tests.helpers.engine import close, per_query, ranking
 
 # a better document further up may be worth less
@@ -109,3 +110,34 @@ def test_weights_and_empty_queries(point):
             assert_array_equal(metric.per_query(labels, scores, groups=groups)[1:], [each, each])
         with pytest.raises(ValueError, match="'b'"):
             replace(point.metric, empty="raise").per_query(labels, scores, groups=groups)
+
+
+METRICS = [replace(metric, empty="nan") for metric in {point.settled: 1 for point in CATALOGUE}]
+
+
+def values(metrics, data):
+    labels, scores, groups = data
+    report = skrank.evaluate(labels, scores, groups=groups, metrics=metrics, max_grade=3)
+    return report.per_query.to_numpy()
+
+
+def takes(metric, data):
+    try:
+        values([metric], data)
+    except ValueError:  # labels that are not grades of the metric, or too many for it
+        return False
+    return True
+
+
+@pytest.mark.parametrize("levels", [None, 7], ids=["apart", "tied"])
+def test_values_do_not_depend_on_other_queries_to_the_last_bit(levels):
+    """With many distinct labels, sums over documents use another algorithm."""
+    rng = np.random.default_rng(1)
+    data = make_lists(0, n_queries=12, longest=60, levels=levels, special=False)
+    beside = rng.permutation(300) / 100, rng.normal(size=300), np.full(300, "beside")
+    both = [np.concatenate(pair) for pair in zip(data, beside, strict=True)]
+    of_many = [metric for metric in METRICS if takes(metric, both)]
+    assert len(of_many) > len(METRICS) / 2
+    for metrics, lists in ((METRICS, data), (of_many, both)):
+        alone = [values(metrics, data.reordered(rows)) for rows in data.rows_of_queries()]
+        assert_array_equal(values(metrics, lists)[: len(alone)], np.concatenate(alone))

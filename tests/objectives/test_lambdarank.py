@@ -32,6 +32,15 @@ def test_lambdas_are_the_literal_double_loop(point, options):
         close(gradient(point.metric, data, **options), literal(point, data, **options))
 
 
+def test_two_documents_by_hand():
+    """In the wrong order: the change of AP is 1/2, the distance of the scores is 1."""
+    p = 1 / (1 + np.exp(-1))
+    grad, hess = LambdaRank("ap", norm=False)([0, 1], [1, 0])
+    assert_allclose([grad, hess], [[0.5 * p, -0.5 * p], [0.5 * p * (1 - p)] * 2])
+    grad, _ = LambdaRank("ap")([0, 1], [1, 0])
+    assert grad[0] == pytest.approx(np.log2(1 + p / 1.01) / 2)
+
+
 SUMS = [
     "ndcg", "ndcg(gain=linear)@3", "cg(gain=linear)@4", "rbp(gain=linear,max_grade=4)",
 ]  # fmt: skip
