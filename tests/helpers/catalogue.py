@@ -117,13 +117,13 @@ class Point:
         """``literal(ranked, unretrieved=...)`` with the scale of a data set."""
         return partial(self.value, max_grade=max_grade)
 
-    def objective(self, labels, truncation_level: int | None, max_grade: int = 3):
-        """Literal worth of a list and its normaliser, as LambdaRank takes them."""
+    def change_by_swap(self, labels, truncation_level: int | None = None, max_grade: int = 3):
+        """Literal change by a swap of two ranks, as LambdaRank takes it."""
         numerator = NUMERATORS.get(self.literal)
         if numerator is None:  # not normalised by an ideal list
-            return self.on_scale(max_grade), 1.0
+            return partial(ref.swap_delta, self.on_scale(max_grade))
         how = self._complete(numerator, max_grade)
-        return ref.objective(numerator, labels, truncation_level=truncation_level, **how)
+        return ref.change_by_swap(numerator, labels, truncation_level=truncation_level, **how)
 
     @property
     def name(self) -> str:

@@ -21,13 +21,11 @@ OPTIONS = [
 
 
 def literal(point, data, *, norm=True, sigmoid=1.0, truncation_level=None):
-    grad, hess = np.zeros(len(data.groups)), np.zeros(len(data.groups))
-    for query, (scores, labels) in zip(data.ids, data.queries(), strict=True):
-        metric, normalizer = point.objective(labels, truncation_level, data.max_grade)
-        rows = data.groups == query
+    grad, hess = np.zeros((2, len(data.groups)))
+    for rows, (scores, labels) in zip(data.rows_of_queries(), data.queries(), strict=True):
         grad[rows], hess[rows] = ref.lambdas(
-            metric, scores, labels, normalizer=normalizer, sigma=sigmoid, signed=True,
-            truncation_level=truncation_level, norm=norm,
+            point.change_by_swap(labels, truncation_level, data.max_grade), scores, labels,
+            sigma=sigmoid, signed=True, truncation_level=truncation_level, norm=norm,
         )  # fmt: skip
     return grad, hess
 

@@ -48,18 +48,3 @@ def test_draws_depend_on_seed_and_scores_of_the_query_only(objective):
     if len(objective.terms) == 1:
         other = dataclasses.replace(objective, random_state=1).bind(judge(labels, GROUPS))
         assert not np.array_equal(step(other, scores), first)
-
-
-def test_an_interrupted_round_leaves_nothing_behind(monkeypatch):
-    def interrupt(*arguments):
-        arguments[-1][:] = 0  # the order
-        raise KeyboardInterrupt
-
-    labels, scores = labels_and_scores()
-    bound = LambdaRank("gap").bind(judge(labels, GROUPS))
-    first = step(bound, scores)
-    with monkeypatch.context() as patch:
-        patch.setattr("skrank._kernels.draws.shuffle_ties", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            step(bound, scores)
-    assert_array_equal(step(bound, scores), first)

@@ -1,6 +1,7 @@
 """Properties of several objectives that `check_objective` does not test."""
 
-import dataclasses
+import inspect
+import re
 
 import numpy as np
 import pytest
@@ -32,7 +33,6 @@ def rounds(objective, judgments, scores):
     return found
 
 
-@pytest.mark.usefixtures("every_thread")
 @pytest.mark.parametrize("objective", THREADED, ids=str)
 def test_the_number_of_threads_changes_no_bit(objective):
     rng = np.random.default_rng(0)
@@ -46,17 +46,6 @@ def test_the_number_of_threads_changes_no_bit(objective):
     for other in results[1:]:
         for one, expected in zip(other, results[0], strict=True):
             assert_array_equal(one, expected)
-
-
-CALLS = [LambdaRank("gap"), Softmax(), SquaredError(), SoftRank("gap"), SoftRank("gap").value]
-
-
-@pytest.mark.parametrize("call", CALLS, ids=str)
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_scores_that_are_not_finite_are_named(call, value):
-    needs = "SoftRank needs" if "SoftRank" in repr(call) else "need.* finite.*learning rate"
-    with pytest.raises(ValueError, match=rf"score of row 2 is {value}: .*{needs}"):
-        call([1, 0, 1, 0], [1, 2, value, 3], groups=["b", "a", "b", "a"])
 
 
 @pytest.mark.parametrize(
@@ -77,7 +66,7 @@ def test_the_scale_of_the_collection_is_that_of_bind(objective, fixed):
     assert_array_equal(found, fixed([1, 0, 2], np.zeros(3)))
 
 
-@pytest.mark.parametrize("objective", [*CALLS[:4], LambdaRank("gap") + Softmax()], ids=str)
+@pytest.mark.parametrize("objective", [Softmax(), LambdaRank("gap") + Softmax()], ids=str)
 def test_objectives_take_no_options(objective):
     assert as_objective(objective) is objective
     with pytest.raises(ValueError, match=r"options \['sigma'\]"):
@@ -86,33 +75,30 @@ def test_objectives_take_no_options(objective):
 
 
 REFUSED = [
-    (LambdaRank, {"sigmoid": 0}, "sigmoid=0"),
-    (LambdaRank, {"sigmoid": float("nan")}, "sigmoid=nan"),
-    (LambdaRank, {"metric": "precision"}, "precision"),
-    (LambdaRank, {"truncation_level": 2.5}, "truncation_level=2.5"),
-    (LambdaRank, {"tie_order": "rows"}, r"tie_order='rows' .*'random', 'stable'"),
-    (LambdaRank, {"norm": "no"}, "norm='no'"),
-    (LambdaRank, {"random_state": 0.5}, "random_state=0.5"),
-    (LambdaRank, {"metric": "gpa"}, "'gpa'.*'gap'"),
-    (LambdaRank, {"metric": "gap(condensed=True)"}, "drop the training rows without a label"),
-    (LambdaLoss, {"mu": -1}, "mu=-1"),
-    (LambdaLoss, {"weights": "loss1"}, r"weights='loss1' .*'ndcg_loss2\+\+', 'ndcg_loss2'"),
-    *((LambdaLoss, {"metric": name}, "LambdaLoss") for name in ("gap", "err", "rbp")),
-    (Softmax, {"random_gains": 2}, "random_gains"),
-    (Softmax, {"gain": "log"}, "gain='log'"),
-    (SquaredError, {"centered": "no"}, "centered='no'"),
-    (SoftRank, {"sigma": 0}, "sigma=0"),
-    (SoftRank, {"relative": "yes"}, "relative='yes'"),
-    *(
-        (SoftRank, {"metric": name}, "ndcg")
-        for name in ("gap@10", "ndcg(discount=jk)", "err", "gap(condensed=True)")
-    ),
+    *((LambdaRank, "sigmoid", value) for value in (0, float("nan"))),
+    *((LambdaRank, "metric", name) for name in ("precision", "gpa", "gap(condensed=True)")),
+    (LambdaRank, "truncation_level", 2.5),
+    (LambdaRank, "tie_order", "rows"),
+    (LambdaRank, "norm", "no"),
+    (LambdaRank, "random_state", 0.5),
+    (LambdaLoss, "mu", -1),
+    (LambdaLoss, "weights", "loss1"),
+    *((LambdaLoss, "metric", name) for name in ("gap", "err", "rbp")),
+    (Softmax, "random_gains", 2),
+    (Softmax, "gain", "log"),
+    (SquaredError, "centered", "no"),
+    (SquaredError, "max_grade", 0),
+    *((SquaredError, "gain", gain) for gain in ([0, 2, 1], {0: 0, 2: 0})),
+    (SoftRank, "sigma", 0),
+    (SoftRank, "relative", "yes"),
+    *((SoftRank, "metric", name) for name in ("gap@10", "ndcg(discount=jk)", "err")),
 ]
 
 
-@pytest.mark.parametrize(("cls", "options", "message"), REFUSED, ids=str)
-def test_options_are_checked(cls, options, message):
-    own = {field.name for field in dataclasses.fields(cls)}
-    given = {"metric": "ndcg"} if "metric" in own else {}
-    with pytest.raises(ValueError, match=message):
-        cls(**given | options)
+@pytest.mark.parametrize(("cls", "option", "value"), REFUSED, ids=str)
+def test_options_are_checked(cls, option, value):
+    """The error names the option, or the metric."""
+    required = {"metric": "ndcg"} if "metric" in inspect.signature(cls).parameters else {}
+    named = re.match(r"\w*", value)[0] if option == "metric" else option
+    with pytest.raises(ValueError, match=named):
+        cls(**required | {option: value})

@@ -1,7 +1,5 @@
 """LambdaLoss: literal definitions, comparison with LambdaRank, and lists around a tile."""
 
-import math
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -27,53 +25,32 @@ def discount_of(given):
     return lambda rank: ref.discount_at(rank, given.get("discount", "log2"), given.get("base", 2))
 
 
-def pair_weight(given, weights, mu, gains, upper, lower):
-    """Weight of the documents at two ranks, whose gains are given."""
-    discount, k = discount_of(given), given.get("k")
+def pair_weight(name, labels, weights="ndcg_loss2++", mu=10.0, truncation_level=None):
+    """Function that weights the documents at two ranks of a list."""
+    metric, given = parsed(name)
+    discount, k, gain = discount_of(given), given.get("k"), given.get("gain", "exp2")
+    depth = min(cut for cut in (k, truncation_level, len(labels)) if cut is not None)
+    gains = sorted((float(ref.gain_of(label, gain)) for label in labels), reverse=True)
+    best = sum(gain * discount(rank) for rank, gain in enumerate(gains[:depth], start=1))
 
     def cut(rank):
         return discount(rank) if k is None or rank <= k else 0.0
 
-    bound = step(discount, k, upper, lower)
-    if weights == "ndcg_loss2":
-        return abs(gains[0] - gains[1]) * bound
-    return abs(gains[0] - gains[1]) * (abs(cut(upper) - cut(lower)) + mu * bound)
+    def weight(ranked, upper, lower):
+        apart = abs(ref.gain_of(ranked[upper - 1], gain) - ref.gain_of(ranked[lower - 1], gain))
+        bound = step(discount, k, upper, lower)
+        if weights == "ndcg_loss2++":
+            bound = abs(cut(upper) - cut(lower)) + mu * bound
+        return apart * bound / (best if metric is ref.ndcg else 1.0) if best else 0.0
+
+    return weight
 
 
-def literal_query(
-    name, labels, scores, *, weights="ndcg_loss2++", mu=10.0, sigmoid=1.0, truncation_level=None,
-    norm=False,
-):  # fmt: skip
+def literal_query(name, labels, scores, *, sigmoid=1.0, norm=False, **options):
     """Gradient and curvature of one query by the double loop over ranks."""
-    metric, given = parsed(name)
-    discount, k = discount_of(given), given.get("k")
-    n = len(labels)
-    order = np.argsort(-scores, kind="stable")
-    known = [None if labels[i] is None else int(labels[i]) for i in order]
-    gains = [float(ref.gain_of(label, given.get("gain", "exp2"))) for label in known]
-    depth = min(one for one in (k, truncation_level, n) if one is not None)
-    best = sum(g * discount(r + 1) for r, g in enumerate(sorted(gains, reverse=True)[:depth]))
-    grad, hess, total = np.zeros(n), np.zeros(n), 0.0
-    if best == 0:
-        return grad, hess
-    if metric is ref.ndcg:
-        gains = [g / best for g in gains]
-    for a in range(min(n, truncation_level or n)):
-        for b in range(a + 1, n):
-            if gains[a] == gains[b]:
-                continue
-            better, worse = (a, b) if gains[a] > gains[b] else (b, a)
-            i, j = order[better], order[worse]
-            weight = pair_weight(given, weights, mu, (gains[a], gains[b]), a + 1, b + 1)
-            if norm and scores[order[0]] != scores[order[-1]]:
-                weight /= 0.01 + abs(scores[i] - scores[j])
-            wrong = ref.logistic_of_minus(sigmoid * (scores[i] - scores[j]))
-            grad[i] -= sigmoid * weight * wrong
-            grad[j] += sigmoid * weight * wrong
-            hess[[i, j]] += sigmoid**2 * weight * wrong * (1 - wrong)
-            total += 2 * sigmoid * weight * wrong
-    factor = math.log1p(total) / math.log(2) / total if norm and total > 0 else 1.0
-    return factor * grad, factor * hess
+    level = options.get("truncation_level")
+    weight = pair_weight(name, labels, **options)
+    return ref.lambdas(weight, scores, labels, sigma=sigmoid, truncation_level=level, norm=norm)
 
 
 def gradient(name, data, **options):
@@ -84,7 +61,7 @@ def gradient(name, data, **options):
 def literal(name, data, **options):
     grad, hess = np.zeros((2, len(data.groups)))
     for rows, (scores, labels) in zip(data.rows_of_queries(), data.queries(), strict=True):
-        grad[rows], hess[rows] = literal_query(name, labels, np.array(scores), **options)
+        grad[rows], hess[rows] = literal_query(name, labels, scores, **options)
     return grad, hess
 
 
@@ -122,7 +99,7 @@ def test_lengths_around_a_tile(n):
     labels, scores = rng.choice([0.0, 1, 2, 3], n), rng.normal(size=n).round(2)
     labels[0] = 1
     options = {} if n < 600 else {"truncation_level": 20}
-    expected = literal_query("ndcg@3", labels, scores, **options)
+    expected = literal_query("ndcg@3", labels.tolist(), scores.tolist(), **options)
     objective, data = LambdaLoss("ndcg@3", **STABLE, **options), Lists(labels, scores, np.zeros(n))
     close(single(objective, data, np.float64), expected)
     for part, wanted in zip(single(objective, data), expected, strict=True):

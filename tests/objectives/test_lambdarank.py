@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import skrank
 from skrank import LambdaRank
-from skrank._engine.quadratic import MOST_CLASSES
 from tests.helpers.catalogue import Lists, Point, every_objective, lists
 from tests.helpers.engine import judge
 from tests.helpers.lambdarank_cases import (
@@ -58,29 +57,9 @@ def continuous(seed, n_queries=24, n_documents=9):
 @pytest.mark.parametrize("name", SUMS)
 @pytest.mark.parametrize("norm", [True, False])
 def test_sums_over_documents_take_continuous_labels(name, norm):
-    """Changes by swaps are differences of two values of the metric."""
-    data, metric = continuous(0), skrank.metric(name)
-    assert len(np.unique(data.relevance)) > MOST_CLASSES
-    expected = np.zeros((2, len(data.groups)))
-    for query in data.ids:
-        rows = np.flatnonzero(data.groups == query)
-        order = rows[np.argsort(-data.scores[rows], kind="stable")]
-        value, total = metric(data.relevance[order], -np.arange(len(order))), 0.0
-        for a, b in itertools.combinations(range(len(order)), 2):
-            swapped = order.copy()
-            swapped[[a, b]] = order[[b, a]]
-            delta = abs(metric(data.relevance[swapped], -np.arange(len(order))) - value)
-            better, worse = sorted(order[[a, b]], key=lambda row: -data.relevance[row])
-            ahead = data.scores[better] - data.scores[worse]
-            if norm and np.ptp(data.scores[rows]) > 0:
-                delta /= 0.01 + abs(ahead)
-            p = 1 / (1 + np.exp(ahead))
-            expected[:, better] += -delta * p, delta * p * (1 - p)
-            expected[:, worse] += delta * p, delta * p * (1 - p)
-            total += 2 * delta * p
-        if norm and total > 0:
-            expected[:, rows] *= np.log2(1 + total) / total
-    close(gradient(metric, data, norm=norm), expected)
+    data = continuous(0)
+    assert len(np.unique(data.relevance)) > 100
+    close(gradient(name, data, norm=norm), literal(Point(name), data, norm=norm))
 
 
 @pytest.mark.parametrize("name", ["gap(fractional=interp)", "q"])
@@ -88,22 +67,6 @@ def test_pairs_of_documents_name_what_takes_continuous_labels(name):
     data = continuous(0)
     with pytest.raises(ValueError, match="gain=linear"):
         gradient(name, data)
-
-
-@every_objective
-def test_single_precision_is_close(point):
-    rng = np.random.default_rng(10)
-    for spread in (1e-3, 1.0, 20.0):
-        data = lists(10, n_queries=30, longest=40, scattered=False, special=False).retrieved()
-        data.scores[:] = rng.normal(size=len(data.scores)) * spread
-        objective = LambdaRank(point.metric, **STABLE)
-        double = objective(data.relevance, data.scores, groups=data.groups)
-        for one, two in zip(single(objective, data), double, strict=True):
-            assert one.dtype == np.float32
-            for query in data.ids:
-                rows = data.groups == query
-                limit = 1e-5 * max(1, spread) * max(np.abs(two[rows]).max(), 1e-30)
-                assert np.abs(one[rows] - two[rows]).max() <= limit
 
 
 # scores of n documents

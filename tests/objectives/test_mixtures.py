@@ -29,18 +29,14 @@ def test_targets_are_gains_on_the_scale_of_the_collection(options, targets):
     assert_array_equal(hess, np.ones(4))
 
 
-def test_options_of_squared_error_are_checked():
-    for options, message in [
-        ({"gain": [0, 2, 1]}, "must not fall as labels rise"),
-        ({"gain": {0: 0, 2: 0}}, "is 0 for every label"),
-        ({"max_grade": 0}, "max_grade=0"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            SquaredError(**options)
-    with pytest.raises(ValueError, match=r"label 4.*max_grade=3"):
-        SquaredError(max_grade=3)([0, 4], [0, 0])
-    with pytest.raises(ValueError, match=r"gain.*label 2"):
-        SquaredError([0, 1])([0, 2], [0, 0])
+@pytest.mark.parametrize(
+    ("objective", "labels", "named"),
+    [(SquaredError(max_grade=3), [0, 4], r"label 4.*max_grade=3"),
+     (SquaredError([0, 1]), [0, 2], r"gain.*label 2")],
+)  # fmt: skip
+def test_labels_without_a_gain_are_named(objective, labels, named):
+    with pytest.raises(ValueError, match=named):
+        objective(labels, [0, 0])
 
 
 # ---------------------------------------------------------------------- mixtures of objectives

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -43,50 +44,52 @@ def phi(x):
     return math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
 
 
-def chance(scores, i, j, sigma):
-    """Probability that i ranks above j."""
-    return 0.5 * math.erfc(-(scores[i] - scores[j]) / (2 * sigma))
+def chances(scores, sigma):
+    """Probability that i ranks above j, at [i, j]; 0 on the diagonal."""
+    above = ndtr(np.subtract.outer(scores, scores) / (math.sqrt(2) * sigma))
+    np.fill_diagonal(above, 0)
+    return above
 
 
-def soft_gap(worth, scores, sigma):
+def soft_gap(worth, above):
     """Sum of a ratio of expectations over relevant documents, divided by the sum of u."""
-    n, total = len(scores), 0.0
-    for j in range(n):
-        if worth[j] == 0:
-            continue
-        others = [i for i in range(n) if i != j]
-        a = worth[j] + sum(chance(scores, i, j, sigma) * min(worth[i], worth[j]) for i in others)
-        b = 1 + sum(chance(scores, i, j, sigma) for i in others)
-        total += a / b
-    return total / sum(worth)
+    worth = np.asarray(worth)
+    found = worth + (above * np.minimum.outer(worth, worth)).sum(0)
+    return (found / (1 + above.sum(0)))[worth > 0].sum() / worth.sum()
 
 
-def soft_dcg(gains, scores, sigma, shift):
+def second_derivative(x):
+    """Of the discount 1 / log2(x), halved."""
+    return np.log(2) * (2 + np.log(x)) / (x**2 * np.log(x) ** 3) / 2
+
+
+def soft_dcg(gains, above, shift=1):
     """The Taylor series of the discount at the expected rank, to second order."""
-    n, total = len(scores), 0.0
-    for j in range(n):
-        chances = [chance(scores, i, j, sigma) for i in range(n) if i != j]
-        x = shift + 1 + sum(chances)
-        variance = sum(p * (1 - p) for p in chances)
-        second = math.log(2) * (2 + math.log(x)) / (x**2 * math.log(x) ** 3)
-        total += gains[j] * (1 / math.log2(x) + second * variance / 2)
-    return total
+    x, variance = shift + 1 + above.sum(0), (above * (1 - above)).sum(0)
+    return gains @ (1 / np.log2(x) + second_derivative(x) * variance)
 
 
-def literal(name, labels, scores, sigma):
-    """Soft value of one query; the highest grade of the collection is 3."""
+def best_dcg(gains, shift=1):
+    return np.sort(gains)[::-1] @ (1 / np.log2(shift + np.arange(1, len(gains) + 1)))
+
+
+def literal_of(name, labels):
+    """Function of the chances: the soft value; the highest grade of the collection is 3."""
     metric = skrank.metric(name)
     if name.startswith("gap"):
         g = metric.thresholds or (1 / 3, 1 / 3, 1 / 3)
-        return soft_gap([sum(g[: int(y)]) for y in labels], scores, sigma)
+        return partial(soft_gap, [sum(g[: int(y)]) for y in labels])
     if name.startswith("ap"):
-        return soft_gap([float(y >= metric.rel) for y in labels], scores, sigma)
+        return partial(soft_gap, [float(y >= metric.rel) for y in labels])
     table = {"exp2": [0, 1, 3, 7], "linear": [0, 1, 2, 3]}
     table = table[metric.gain] if isinstance(metric.gain, str) else metric.gain
-    gains = [table[int(y)] for y in labels]
-    shift, ranks = {"log2": 1, "romip": 2}[metric.discount], np.arange(1.0, len(labels) + 1)
-    best = float(np.sort(gains)[::-1] @ (1 / np.log2(shift + ranks)))
-    return soft_dcg(gains, scores, sigma, shift) / (best if name.startswith("ndcg") else 1.0)
+    gains, shift = np.array(table)[labels.astype(int)], {"log2": 1, "romip": 2}[metric.discount]
+    best = best_dcg(gains, shift) if name.startswith("ndcg") else 1.0
+    return lambda above: soft_dcg(gains, above, shift) / best
+
+
+def literal(name, labels, scores, sigma):
+    return literal_of(name, labels)(chances(scores, sigma))
 
 
 @every_case
@@ -120,59 +123,24 @@ def test_small_sigma_gives_the_metric(name):
             assert value == pytest.approx(exact, abs=tolerance * max(1, exact))
 
 
-def pair_costs(name, labels, scores, sigma):
-    """Derivatives by pi of each pair i < j, by finite differences; z; weights of variances."""
-    n = len(labels)
-    z = np.subtract.outer(scores, scores) / (math.sqrt(2) * sigma)
-    pi = ndtr(z)
-
-    def value(pi):
-        above = pi.sum(0) - np.diag(pi)
-        if name == "gap":
-            worth = labels / 3
-            least = np.minimum.outer(worth, worth)
-            a = worth + (pi * least).sum(0) - np.diag(pi * least)
-            return (a / (1 + above))[worth > 0].sum() / worth.sum()
-        gains = 2**labels - 1
-        x = 2 + above
-        second = np.log(2) * (2 + np.log(x)) / (x**2 * np.log(x) ** 3)
-        spread = (pi * (1 - pi)).sum(0) - np.diag(pi * (1 - pi))
-        best = np.sort(gains)[::-1] @ (1 / np.log2(2 + np.arange(n)))
-        return gains @ (np.log(2) / np.log(x) + second * spread / 2) / best
-
-    above = pi.sum(0) - np.diag(pi)
-    x = 2 + above
-    q = np.zeros(n)
-    if name == "ndcg":
-        gains = 2**labels - 1
-        best = np.sort(gains)[::-1] @ (1 / np.log2(2 + np.arange(n)))
-        q = gains * np.log(2) * (2 + np.log(x)) / (x**2 * np.log(x) ** 3) / 2 / best
-    slopes = np.zeros((n, n))
-    for i, j in itertools.combinations(range(n), 2):
-        step = np.zeros((n, n))
-        step[i, j], step[j, i] = 1e-5, -1e-5
-        slopes[i, j] = (value(pi + step) - value(pi - step)) / 2e-5
-    return slopes, z, q
-
-
 @pytest.mark.parametrize("name", ["gap", "ndcg"])
 @pytest.mark.parametrize("sigma", [0.2, 1.0])
 def test_curvature_is_that_of_the_bound(name, sigma):
+    """Each pair is bounded by itself; slopes of pairs are finite differences of the definition."""
     labels, scores = one_query(3)
-    slopes, z, q = pair_costs(name, labels, scores, sigma)
-    theta = math.sqrt(2) * sigma
-    grad, hess = np.zeros((2, len(labels)))
+    value, above, theta = literal_of(name, labels), chances(scores, sigma), math.sqrt(2) * sigma
+    gains = 2**labels - 1
+    spread = gains * second_derivative(2 + above.sum(0)) / best_dcg(gains) * (name == "ndcg")
+    hess = np.zeros(len(labels))
     for i, j in itertools.combinations(range(len(labels)), 2):
-        x = math.copysign(1, slopes[i, j]) * z[i, j]
-        force = abs(slopes[i, j]) * phi(x)
-        bend = force * (x + math.sqrt(x * x + 4)) / 2 / theta**2
-        assert bend >= force * (x + phi(x) / ndtr(x)) / theta**2
-        grad[i] -= slopes[i, j] * phi(x) / theta
-        grad[j] += slopes[i, j] * phi(x) / theta
-        hess[[i, j]] += bend + 2 * (q[i] + q[j]) * phi(x) ** 2 / theta**2
-    found = SoftRank(name, sigma=sigma)(labels, scores)
-    assert_allclose(found[0], grad, atol=1e-8)
-    assert_allclose(found[1], hess, atol=1e-8)
+        step = np.zeros_like(above)
+        step[i, j], step[j, i] = 1e-5, -1e-5
+        slope = (value(above + step) - value(above - step)) / 2e-5
+        x = math.copysign(1, slope) * (scores[i] - scores[j]) / theta
+        bend = abs(slope) * phi(x) * (x + math.sqrt(x * x + 4)) / 2
+        assert bend >= abs(slope) * phi(x) * (x + phi(x) / ndtr(x))
+        hess[[i, j]] += (bend + 2 * (spread[i] + spread[j]) * phi(x) ** 2) / theta**2
+    assert_allclose(SoftRank(name, sigma=sigma)(labels, scores)[1], hess, atol=1e-8)
 
 
 @every_metric
