@@ -32,8 +32,8 @@ model was trained on, as skrank's scorers do. `unique_metrics` returns metrics b
 from skrank._engine.cascade import CascadeTables
 from skrank._engine.groups import require_groups
 from skrank._engine.judgments import Judgments
+from skrank._engine.metric import Measured, measure
 from skrank._engine.names import unique_metrics
-from skrank._engine.plan import Measured, measure
 from skrank._engine.preference import PreferenceTables
 from skrank._engine.quadratic import PairWorth, QuadraticTables
 from skrank._engine.queries import Queries

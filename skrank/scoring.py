@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.groups import collection_of, require_groups, warn_of_cut_queries
 from skrank._engine.judgments import Judgments
+from skrank._engine.metric import measure
 from skrank._engine.names import unique_metrics
-from skrank._engine.plan import measure
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
 from skrank._fitted import RESPONSES, predicted_scores, trained_grade, warn_of_feature

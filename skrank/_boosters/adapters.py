@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
-from skrank._engine.plan import Measured, Plan, measure
+from skrank._engine.metric import Measured, Plan, measure
 from skrank._engine.ranking import Ranking
 from skrank._engine.threads import compiled
 from skrank._typing import Folds, RandomState, Reduced, Weights

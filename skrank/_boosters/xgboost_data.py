@@ -11,7 +11,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._boosters.adapters import Supplied, as_written, import_booster
 from skrank._engine.judgments import Judgments
-from skrank._engine.plan import Measured
+from skrank._engine.metric import Measured
 from skrank._engine.queries import Queries
 from skrank._typing import Weights
 from skrank.metrics import Metric

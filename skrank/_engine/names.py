@@ -1,16 +1,224 @@
-"""Names of metrics: register classes, expand names for reports."""
+"""Names of metrics: the registry, the grammar name(parameter=value)@10, and names for reports."""
 
 from __future__ import annotations
 
+import ast
+import dataclasses
+import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import TypeVar
 
 from skrank import _validation as check
 from skrank._engine import peer_names
-from skrank._engine.metric import Metric, known_text, metric, registry
+from skrank._engine.metric import Metric
+from skrank._typing import Options
 
 _M = TypeVar("_M", bound=type[Metric])
+
+registry: dict[str, type[Metric]] = {}  # classes by name, which `register` fills
+
+
+def metric(name: str | Metric, **parameters: object) -> Metric:
+    """The metric with a name such as ``"gap@10"`` or ``"ndcg(gain=linear)@10"``.
+
+    Parameters
+    ----------
+    name : str or Metric
+        Name in any case of letters, parameters in brackets, cut-off behind @. A Metric is returned
+        with `parameters` changed. Names of other tools are read with their meaning behind a prefix,
+        as in "trec_eval:P_5", "xgboost:ndcg@5-" or "catboost:NDCG:top=10".
+    **parameters
+        Further parameters.
+
+    Returns
+    -------
+    Metric
+        Frozen, hashable, picklable; ``str(metric)`` gives a name that parses back.
+
+    Raises
+    ------
+    ValueError
+        If the name or a parameter is unknown (the message suggests the nearest) or out of range; or
+        if a name of another tool, such as "P_5", has no prefix (the message says how to write the
+        metric of the tool, and that of skrank).
+
+    Examples
+    --------
+    >>> import skrank
+    >>> skrank.metric("ndcg(gain=linear)@10") == skrank.metrics.NDCG(k=10, gain="linear")
+    True
+    >>> str(skrank.metric("gap", thresholds=[0.3, 0.7], k=5))
+    'gap(thresholds=[0.3,0.7])@5'
+    """
+    if isinstance(name, Metric):
+        if not parameters:
+            return name
+        _check_names(type(name), parameters)
+        return dataclasses.replace(name, **parameters)
+    if not isinstance(name, str):
+        raise ValueError(
+            f"{check.brief(name)} is not a metric: pass a name such as 'gap@10', or a Metric."
+        )
+    return _of_text(name, parameters) if parameters else known_text(name)
+
+
+def _of_text(text: str, parameters: Options) -> Metric:
+    """The metric of a text, with further parameters."""
+    refuse_sum(text)
+    prefix, name = peer_names.split_prefix(text)
+    if name == "?":
+        raise check.unknown_name("metric", name, registry)
+    try:
+        if not prefix:
+            return _of_skrank(name, parameters)
+        single = {"single_precision": True} if prefix == "trec_eval" else {}
+        return metric(peer_names.translate(prefix, name), **single | parameters)
+    except ValueError as error:
+        if prefix in peer_names.PEERS or parameters:
+            raise
+        raise elsewhere(text) or error from None
+
+
+def _of_skrank(atom: str, parameters: Options) -> Metric:
+    """The metric of a name of skrank."""
+    name, options = parts_of_name(atom)
+    cls = registry.get(name.lower())
+    if cls is None:
+        cut = re.fullmatch(r"(\w*[^\W\d_])_?(\d+)", name.lower())
+        meant = f"{cut[1]}@{cut[2]}" if cut and cut[1] in registry else None
+        raise check.unknown_name("metric", name, registry, meant)
+    repeated = sorted(set(options) & set(parameters))
+    if repeated:
+        raise ValueError(f"{repeated[0]} is given twice: in {atom!r} and as a parameter.")
+    _check_names(cls, options | parameters)
+    return cls(**options, **parameters)
+
+
+@lru_cache(maxsize=256)
+def known_text(name: str) -> Metric:
+    """The metric of a text. A change of the registry must clear this cache."""
+    return _of_text(name, {})
+
+
+def _check_names(cls: type[Metric], parameters: Options) -> None:
+    """Refuse parameters that a class does not have."""
+    known = [field.name for field in dataclasses.fields(cls)]
+    for name in parameters:
+        if name not in known:
+            meant = "k" if name == "cutoff" else None  # ir_measures calls k cutoff
+            kind = f"parameter of {cls.names[0] if cls.names else cls.__name__}"
+            raise check.unknown_name(kind, name, known, meant)
+
+
+def elsewhere(text: str) -> ValueError | None:
+    """The error for a name of a tool without its prefix; None if no tool has the name."""
+    for tool in peer_names.PEERS:
+        try:
+            name = peer_names.read(tool, text)
+        except ValueError as refusal:
+            return refusal
+        if name is None:
+            continue
+        with suppress(ValueError):  # a wrong parameter, such as k=0
+            theirs = metric(f"{tool}:{text}")
+            cut = "" if theirs.k is None else f"@{theirs.k}"
+            plain = metric(theirs.names[0] + cut)
+            different = [
+                f"{field}={value!r}"
+                for field, value in vars(plain).items()
+                if value != getattr(theirs, field)
+            ]
+            how = f"which has {', '.join(different)}" if different else "which is the same"
+            start = f"{text!r} is a name of {tool}: write '{tool}:{text}'"
+            return ValueError(f"{start}, which is '{theirs}', or '{plain}', {how}.")
+    return None
+
+
+# the grammar --------------------------------------------------------------------------------------
+
+# a string, a number with an exponent, or a character
+_TOKEN = re.compile(
+    r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|(?<!\w)[\d.]+[eE][+-]?\d+|.", re.DOTALL
+)
+_NAME = re.compile(r"([^\W\d]\w*)\s*(?:\((.*)\))?\s*(?:@(.*))?", re.DOTALL)
+
+
+def unreadable(text: str) -> ValueError:
+    """The error for a text that is not of the grammar."""
+    return ValueError(
+        f"unknown metric {text!r}: write name, name@k or name(parameter=value)@k, such as 'gap@10' "
+        "or 'ndcg(gain=linear)@10'."
+    )
+
+
+def refuse_sum(text: str) -> None:
+    """Raise the error for a sum such as "0.7*gap+0.3*ndcg"."""
+    if len(split(text, "+")) > 1 or len(split(text, "*")) > 1:
+        raise ValueError(
+            f"{text!r} is not a name: reports take several metrics, such as ['gap', 'ndcg@10'], "
+            "and training takes sums of objectives, such as "
+            "0.7 * LambdaRank('gap') + 0.3 * LambdaRank('ndcg@10')."
+        )
+
+
+def split(text: str, sign: str) -> list[str]:
+    """The parts of a text between signs outside brackets and quotes."""
+    parts, depth = [""], 0
+    for token in _TOKEN.findall(text):
+        depth += (token in "([{") - (token in ")]}")
+        if token == sign and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += token
+    return [part.strip() for part in parts]
+
+
+def name_in(text: str) -> str | None:
+    """The name in a text such as "ndcg(gain=linear)@10"; None if it is not of the grammar."""
+    match = _NAME.fullmatch(text.strip())
+    return match and match[1]
+
+
+def parts_of_name(atom: str) -> tuple[str, Options]:
+    """Name and parameters of a metric."""
+    match = _NAME.fullmatch(atom)
+    if match is None:
+        raise unreadable(atom)
+    name, inside, k = match.groups()
+    pairs = [pair.partition("=") for pair in split(inside, ",")] if inside else []
+    if k is not None:
+        pairs.append(("k", "=", k))
+    options: Options = {}
+    for parameter, sign, value in pairs:
+        parameter = parameter.strip()
+        if parameter in options:
+            raise ValueError(f"{atom!r} gives {parameter} twice.")
+        if not sign or not parameter.isidentifier():
+            raise unreadable(atom)
+        options[parameter] = _literal(value.strip(), atom)
+    return name, options
+
+
+def _literal(value: str, atom: str) -> object:
+    """A Python literal, or a bare word as a string; a list as a tuple, which has a hash."""
+    if value.isidentifier():
+        return {"False": False, "None": None, "True": True}.get(value, value)
+    try:
+        return _frozen(ast.literal_eval(value))
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        raise unreadable(atom) from None
+
+
+def _frozen(value: object) -> object:
+    """A hashable copy: lists become tuples, mappings become tuples of pairs."""
+    if isinstance(value, dict):
+        return tuple((_frozen(key), _frozen(item)) for key, item in value.items())
+    return tuple(map(_frozen, value)) if isinstance(value, (list, tuple)) else value
+
+
+# the registry -------------------------------------------------------------------------------------
 
 
 def register(*names: str) -> Callable[[_M], _M]:
@@ -76,7 +284,7 @@ def register(*names: str) -> Callable[[_M], _M]:
 
     def add(cls: _M) -> _M:
         check.check_metric_class(cls, Metric, names[0])
-        if not _is_own(cls):
+        if not _is_of_skrank(cls):
             for name in names:
                 check.check_free_name(name, registry, cls)
         elif "names" in vars(cls):
@@ -87,7 +295,7 @@ def register(*names: str) -> Callable[[_M], _M]:
         # only an earlier definition of this class can be left: other classes were refused
         for replaced in {registry[name] for name in names if name in registry} - {cls}:
             _remove(replaced)
-        earlier = [name for name, one in registry.items() if one is cls]
+        earlier = [name for name, registered in registry.items() if registered is cls]
         cls.names = tuple(dict.fromkeys((*earlier, *names)))
         registry.update(dict.fromkeys(names, cls))
         _forget_texts()
@@ -102,7 +310,7 @@ def _forget_texts() -> None:
     columns.cache_clear()
 
 
-def _is_own(cls: type[Metric]) -> bool:
+def _is_of_skrank(cls: type[Metric]) -> bool:
     return cls.__module__.startswith("skrank.metrics.")
 
 
@@ -129,7 +337,7 @@ def unregister(name: str) -> None:
     if not isinstance(name, str) or name not in registry:
         raise check.unknown_name("metric", name, registry)
     cls = registry[name]
-    if _is_own(cls):
+    if _is_of_skrank(cls):
         raise ValueError(f"{name!r} is a metric of skrank itself, which stays.")
     _remove(cls)
 
@@ -157,14 +365,19 @@ def registered() -> dict[str, type[Metric]]:
     return {cls.names[0]: cls for cls in registry.values()}
 
 
+# names in reports ---------------------------------------------------------------------------------
+
+
 @lru_cache(maxsize=256)
 def columns(name: str) -> Mapping[str, Metric]:
     """Metrics of a text by their names in reports, in order."""
     prefix, text = peer_names.split_prefix(name)
     several = peer_names.expand(text) if prefix == "trec_eval" else None
-    names = [f"trec_eval:{one}" for one in several] if several else [name.strip()]
-    found = {one: metric(one) for one in names}
-    return found if prefix in peer_names.PEERS else {str(one): one for one in found.values()}
+    if prefix not in peer_names.PEERS:
+        value = metric(name.strip())
+        return {str(value): value}
+    names = [f"trec_eval:{member}" for member in several] if several else [name.strip()]
+    return {full: metric(full) for full in names}
 
 
 def unique_metrics(
@@ -200,17 +413,17 @@ def unique_metrics(
     ['ap', 'ndcg@10']
     """
     if isinstance(metrics, Mapping) and metrics:
-        return {name: metric(one) for name, one in metrics.items()}
+        return {name: metric(value) for name, value in metrics.items()}
     chosen: dict[str, Metric] = {}
     for item in check.several("metrics", metrics, (str, Metric)):
         if type(item).__module__.partition(".")[0] == "ir_measures":
             item = f"ir_measures:{item}"
         if isinstance(item, str) and prefix and not peer_names.split_prefix(item)[0]:
             item = f"{prefix}:{item}"
-        found = columns(item) if isinstance(item, str) else {str(item): metric(item)}
-        for full, one in found.items():
+        named = columns(item) if isinstance(item, str) else {str(item): metric(item)}
+        for full, value in named.items():
             name = full.removeprefix(f"{prefix}:")
-            if chosen.setdefault(name, one) != one:
+            if chosen.setdefault(name, value) != value:
                 raise ValueError(f"two metrics have the name {name!r}: pass a mapping of names.")
     if not chosen:
         raise ValueError("metrics is empty: name at least one, such as 'gap' or 'ndcg@10'.")

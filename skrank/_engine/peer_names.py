@@ -11,10 +11,9 @@ import csv
 import math
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from skrank import _validation as check
 
@@ -250,7 +249,7 @@ def split_prefix(text: str) -> tuple[str, str]:
     return (found[1], found[2]) if found else ("", text.strip())
 
 
-def _read(tool: str, text: str) -> str | None:
+def read(tool: str, text: str) -> str | None:
     """The name in skrank of a name of a tool; None if the tool has no such name.
 
     Raises
@@ -296,36 +295,12 @@ def translate(prefix: str, name: str) -> str:
             f"'{prefix}:{name}': {prefix!r} is not a prefix: use one of {tools} or none. For other "
             f"tools, {_CONVENTIONS} has the names in skrank."
         )
-    ours = _read(prefix, name)
+    ours = read(prefix, name)
     if ours is None:
         table = tables()[prefix]
         known = [one for one, entry in table.items() if entry.ours]
         base, _, k = name.partition("@")
         near = [f"{base}_cut_{k}", f"{base}_{k}"] if k and prefix == "trec_eval" else []
-        meant = next((f"{prefix}:{one}" for one in near if _read(prefix, one)), None)
+        meant = next((f"{prefix}:{one}" for one in near if read(prefix, one)), None)
         raise check.unknown_name(f"name of {prefix}", name, known, meant)
     return ours
-
-
-def elsewhere(text: str, metric: Callable[[str], Any]) -> ValueError | None:
-    """The error for a name of a tool without its prefix; None if no tool has the name.
-
-    `metric` is the function `skrank.metric`.
-    """
-    for tool in PEERS:
-        try:
-            ours = _read(tool, text)
-        except ValueError as refusal:
-            return refusal
-        if ours is None:
-            continue
-        with suppress(ValueError):  # a wrong parameter, such as k=0
-            theirs = metric(f"{tool}:{text}")
-            cut = "" if theirs.k is None else f"@{theirs.k}"
-            plain = metric(type(theirs).names[0] + cut)
-            pairs, found = vars(plain).items(), vars(theirs)
-            others = [f"{name}={one!r}" for name, one in pairs if one != found[name]]
-            how = f"which has {', '.join(others)}" if others else "which is the same"
-            start = f"{text!r} is a name of {tool}: write '{tool}:{text}'"
-            return ValueError(f"{start}, which is '{theirs}', or '{plain}', {how}.")
-    return None

@@ -11,8 +11,8 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.groups import require_groups
 from skrank._engine.judgments import Judgments, judge
+from skrank._engine.metric import Measured, measure
 from skrank._engine.names import unique_metrics
-from skrank._engine.plan import Measured, measure
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
 from skrank._typing import DaskColumn

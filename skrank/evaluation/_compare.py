@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
+from skrank._engine.metric import Measured
 from skrank._engine.names import unique_metrics
-from skrank._engine.plan import Measured
 from skrank._typing import Options, RandomState
 from skrank.evaluation import _pair_tests
 from skrank.evaluation._comparison import Comparison

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.groups import require_groups, warn_of_cut_queries
 from skrank._engine.judgments import judge
+from skrank._engine.metric import Measured, measure
 from skrank._engine.names import unique_metrics
-from skrank._engine.plan import Measured, measure
 from skrank._engine.ranking import Ranking
 from skrank.evaluation._report import SCORES, Report
 from skrank.metrics import Metric

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.plan import GEOMETRIC_FLOOR, average
+from skrank._engine.metric import GEOMETRIC_FLOOR, average
 from skrank._typing import Axes, RandomState
 from skrank.evaluation._comparison import Comparison
 from skrank.evaluation._pair_tests import compare_values

@@ -15,8 +15,8 @@ frozen dataclass. Metrics of one family share a compiled kernel:
 """
 
 from skrank._engine.judgments import aggregate_judgments
-from skrank._engine.metric import Metric, metric
-from skrank._engine.names import register, registered, unregister
+from skrank._engine.metric import Metric
+from skrank._engine.names import metric, register, registered, unregister
 from skrank.metrics._curves import GradedCurve, eleven_point_curve, graded_precision_recall_curve
 from skrank.metrics._from_function import metric_from_function
 from skrank.metrics.accuracy import Accuracy, Error, Utility

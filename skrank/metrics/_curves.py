@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.groups import resolve_groups
 from skrank._engine.judgments import judge
-from skrank._engine.plan import Plan, measure
+from skrank._engine.metric import Plan, measure
 from skrank._engine.queries import RankedCodes
 from skrank._engine.ranking import Ranking
 from skrank.metrics.gap import GAP

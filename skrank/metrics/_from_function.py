@@ -13,7 +13,8 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.groups import show
 from skrank._engine.judgments import Judgments
-from skrank._engine.metric import Metric, registry
+from skrank._engine.metric import Metric
+from skrank._engine.names import registry
 from skrank._engine.parameters import flag
 from skrank._engine.queries import RankedCodes
 from skrank._engine.tables import Scale, Tables

@@ -10,10 +10,9 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
-from skrank._engine.metric import Metric
+from skrank._engine.metric import DividedByIdeal, Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import choice, parameter
-from skrank._engine.plan import DividedByIdeal
 from skrank._engine.quadratic import PairWorth, QuadraticTables
 from skrank._engine.queries import RankedCodes
 from skrank._engine.strict import StrictMetric, StrictTables

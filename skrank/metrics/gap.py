@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.metric import Metric
+from skrank._engine.metric import DividedByIdeal, Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import choice, parameter
-from skrank._engine.plan import DividedByIdeal
 from skrank._engine.quadratic import PairWorth, QuadraticTables
 from skrank._engine.tables import Scale, discounts
 

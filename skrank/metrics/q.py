@@ -7,10 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from skrank._engine.metric import Metric
+from skrank._engine.metric import DividedByIdeal, Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import choice, number, parameter
-from skrank._engine.plan import DividedByIdeal
 from skrank._engine.quadratic import PairWorth, QuadraticTables
 from skrank._engine.tables import Gain, Scale, check_gain, discounts, gain_per_code
 from skrank._engine.threads import run_chunks

@@ -15,10 +15,8 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
-from skrank._engine.metric import registry
-from skrank._engine.name_parser import name_in, refuse_sum
+from skrank._engine.names import elsewhere, name_in, refuse_sum, registry
 from skrank._engine.parameters import Parameterised
-from skrank._engine.peer_names import elsewhere
 from skrank._typing import Options, Weights
 from skrank.metrics import Metric, metric
 from skrank.objectives._bound import BoundMixture, BoundObjective, blocks, read_rows
@@ -295,7 +293,7 @@ def metric_or_objective(x: str | Metric | Objective) -> Metric | Objective:
         return metric(x)
     except ValueError:  # of an unknown name, or else of a wrong parameter
         name = name_in(x)
-        if name is None or name.lower() in registry or elsewhere(x, metric):
+        if name is None or name.lower() in registry or elsewhere(x):
             raise
         raise check.unknown_objective(name, Objective.named, registry) from None
 

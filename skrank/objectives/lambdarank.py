@@ -14,8 +14,8 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
+from skrank._engine.metric import Plan
 from skrank._engine.parameters import choice, count, number, parameter
-from skrank._engine.plan import Plan
 from skrank._engine.queries import rank_into
 from skrank._engine.tables import Swaps
 from skrank._engine.threads import compiled, run_chunks

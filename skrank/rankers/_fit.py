@@ -15,8 +15,8 @@ from sklearn.utils import _safe_indexing
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
+from skrank._engine.metric import average, measure
 from skrank._engine.names import unique_metrics
-from skrank._engine.plan import average, measure
 from skrank._engine.ranking import Ranking
 from skrank._engine.threads import compiled
 from skrank._fitted import cloned, is_instance, predicted_scores

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
 from skrank._engine.judgments import Judgments
-from skrank._engine.plan import average, measure
+from skrank._engine.metric import average, measure
 from skrank._engine.ranking import Ranking
 from skrank._engine.threads import compiled
 from skrank._progress import Bar

@@ -14,8 +14,8 @@ from sklearn.model_selection import cross_validate
 from skrank import _validation as check
 from skrank._engine.groups import with_groups
 from skrank._engine.judgments import judge
-from skrank._engine.metric import registry
-from skrank._engine.plan import Plan
+from skrank._engine.metric import Plan
+from skrank._engine.names import registry
 from skrank._engine.queries import RankedCodes
 from skrank.metrics import Metric, metric
 from skrank.model_selection import QueryKFold
