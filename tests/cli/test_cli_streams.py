@@ -73,6 +73,37 @@ def test_a_pipe_with_a_name_gets_the_output(files, call):
     assert Path("pipe").is_fifo()
 
 
+@pytest.mark.parametrize("failing", ["fsync", "replace"])
+def test_a_file_is_replaced_as_a_whole_through_links_and_keeps_its_mode(
+    files, call, monkeypatch, failing
+):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    Path("report").write_text("old")
+    Path("report").chmod(0o640)
+    Path("link").symlink_to("report")
+    before = set(os.listdir())
+    with monkeypatch.context() as context:
+        context.setattr(os, failing, fail)
+        status, _, err = call(*CALL, "-o", "link")
+    assert (status, "link: No space left" in err, Path("report").read_text()) == (1, True, "old")
+    assert call(*CALL, "-o", "link")[0] == 0
+    assert set(os.listdir()) == before
+    assert (Path("report").read_text(), Path("report").stat().st_mode & 0o777) == (
+        call(*CALL)[1], 0o640
+    )  # fmt: skip
+    assert call(*CALL, "-o", "n" * 250)[0] == 0  # the longest name
+    assert Path("n" * 250).stat().st_mode == Path("qrels").stat().st_mode
+
+
+def test_standard_output_is_written_to_in_order(files, python):
+    program = ["sh", "-c", 'exec > out; echo before; "$@"; echo after', "sh"]
+    python("-m", "skrank", *CALL, "-o", "/dev/stdout", before=program)
+    first, *lines, last = Path("out").read_text().splitlines()
+    assert (first, len(lines) > 1, last) == ("before", True, "after")
+
+
 @pytest.mark.skipif(not FULL.is_char_device(), reason="there is no /dev/full")
 def test_a_full_standard_output_is_an_error(files, shell):
     full = shell(CALL, f"> {FULL}")
@@ -98,12 +129,11 @@ def test_messages_that_cannot_be_written_change_nothing(files, shell, redirectio
     assert len(done.stdout.splitlines()) == 3
 
 
-@pytest.mark.parametrize("form", ["table", "html"])
-def test_names_that_a_terminal_does_not_have(files, python, form):
+def test_names_that_a_terminal_does_not_have(files, python):
     """Characters that the terminal lacks are escaped there, and not in files."""
     name = "bm\u00e9\u20ac"
     Path("bm25").write_text(Path("bm25").read_text().replace("bm25", name), encoding="utf-8")
-    call = ["evaluate", *files[:2], "-m", "ap", "-m", "num_q", "--format", form]
+    call = ["evaluate", *files[:2], "-m", "ap", "-m", "num_q", "--format", "html"]
     done = python("-m", "skrank", *call, text=False, PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, b"")
     assert name.encode("ascii", "backslashreplace") in done.stdout
