@@ -51,13 +51,6 @@ def test_grades_follow_known_labels_or_are_0_to_4_with_a_warning():
     campaign.tell(campaign.next_query(), [2, 0])
 
 
-def test_printed_differences_name_the_ranker_that_is_ahead():
-    campaign = comparator(n_queries=30)
-    leader = "old" if (found := run(campaign)).value > 0 else "new"
-    assert repr(found).startswith(f"{leader} is ahead: old - new = {found.value:.4f} ± ")
-    assert repr(campaign.decision()).startswith(f"{leader} leads, confidence ")
-
-
 def test_asking_again_gives_the_same_queries_until_they_are_labelled():
     campaign = evaluator()
     first = campaign.next_query()
@@ -87,19 +80,6 @@ def test_the_value_of_a_pool_that_is_labelled_is_exact(name):
     assert found.n_queries == 60
     assert campaign.cost == found.cost <= len(data.qid)
     assert (campaign.cost < len(data.qid)) == name.startswith("dcg@")
-
-
-def test_a_pool_without_a_relevant_document_has_no_estimate():
-    design = Design(grades=[0, 1])
-    campaign = ActiveEvaluator(
-        np.tile([2.0, 1.0], 5), np.repeat(range(5), 2), metric="ap", design=design
-    )
-    for request in campaign.ask(5):
-        campaign.tell(request, np.zeros(2))
-    found = campaign.estimate()
-    assert found.complete
-    assert np.isnan(found.value)
-    assert found.caution == "no drawn query has a relevant document"
 
 
 @pytest.mark.parametrize(
@@ -166,14 +146,6 @@ def test_the_best_of_three_is_found_and_named():
     assert [e.value for e in campaign.values().values()] == pytest.approx(means)
 
 
-def test_queries_where_any_two_rankers_differ_are_drawn():
-    """The first two rankers are equal, so q depends on the third ranker."""
-    twice = {"a": SCORES["old"], "b": SCORES["old"] + 0.0, "c": SCORES["new"]}
-    pair = {"a": SCORES["old"], "c": SCORES["new"]}
-    q, expected = (comparator(scores=one, center=0.0).sampling.probability for one in (twice, pair))
-    np.testing.assert_allclose(q, expected)
-
-
 @pytest.mark.parametrize("estimator", ["assisted", "lure"])
 def test_known_labels_are_not_asked_and_are_in_the_estimate(estimator):
     labels = np.where(data.qid < 20, data.relevance, np.nan)
@@ -205,14 +177,9 @@ def test_known_labels_of_single_documents_are_not_asked():
 
 
 def test_a_budget_below_typical_costs_warns_before_labels_are_bought():
-    with pytest.warns(UserWarning, match="budget=12"):
-        evaluator(budget=12)
-
-
-@pytest.mark.filterwarnings("ignore:budget")
-def test_estimate_reports_a_budget_below_the_first_draw():
-    seeds = (evaluator(budget=4, random_state=seed) for seed in range(50))
-    campaign = next(one for one in seeds if one.next_query() is None)
+    with pytest.warns(UserWarning, match="budget=4"):
+        campaigns = [evaluator(budget=4, random_state=seed) for seed in range(20)]
+    campaign = next(campaign for campaign in campaigns if campaign.next_query() is None)
     with pytest.raises(ValueError, match="budget"):
         campaign.estimate()
     campaign.budget = 100
@@ -252,16 +219,12 @@ def test_wrong_labels_raise_and_leave_the_campaign_unchanged():
     by_item = pd.Series(data.relevance[first.rows], index=first.items)
     campaign.tell(first.query, by_item[::-1])  # a Series is read by its index
     assert campaign.estimate() == before
-    other = evaluator()
-    other.tell(other.next_query(), np.zeros(len(first)))
-    assert other.estimate().value == 0
-    other.tell(first.query, np.full(len(first), 4), replace=True)
-    assert other.estimate().value > 0
     campaign.tell(second, named)
-    assert campaign.waiting == []
     straight = evaluator()
     answer(straight, straight.ask(3))
     assert campaign.estimate() == straight.estimate()
+    campaign.tell(first.query, 4 - data.relevance[first.rows], replace=True)
+    assert campaign.estimate() != straight.estimate()
 
 
 @pytest.mark.parametrize(
@@ -270,12 +233,12 @@ def test_wrong_labels_raise_and_leave_the_campaign_unchanged():
         ({"budget": 0}, "budget=0"),
         ({"n_queries": 0}, "n_queries=0"),
         ({"costs": np.zeros(len(data.qid))}, r"costs\[0\]"),
-        ({"costs": 1.0}, "one per row, or a dict"),
-        ({"scores": {"q": {"d": 1.0}}}, "join runs in one table"),
+        ({"costs": 1.0}, "costs"),
+        ({"scores": {"q": {"d": 1.0}}}, "scores"),
         ({"items": np.zeros(len(data.qid))}, "item 0.0 .* query 0"),
         ({"scores": np.full(len(data.qid), -np.inf)}, "query"),
         ({"labels": np.full(len(data.qid), 7.0)}, "label 7 of row 0"),
-        ({"labels": data.relevance}, "labelled already"),
+        ({"labels": data.relevance}, "label"),
     ],
 )
 def test_a_campaign_cannot_start_wrongly(options, message):

@@ -7,7 +7,6 @@ import os
 import pickle
 import re
 import tracemalloc
-import zipfile
 
 import numpy as np
 import pytest
@@ -90,19 +89,7 @@ def archive(**arrays):
     return stream.getvalue()
 
 
-def crafted(array=b"", shape=(2**30,)):
-    """An archive of a small size, and the header of a large array."""
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as file, file.open("a.npy", "w") as out:
-        header = {"descr": "|u1", "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(out, header)
-        out.write(array)
-    return stream.getvalue()
-
-
 FOREIGN = {
-    "a header without its array": crafted(),
-    "gigabytes of zeros": crafted(bytes(2**28), (2**28,)),
     "text": b"hello",
     "nothing": b"",
     "other arrays": archive(a=np.arange(3)),
@@ -114,8 +101,13 @@ FOREIGN = {
 @pytest.mark.parametrize("kind", FOREIGN)
 def test_foreign_files_are_refused(saved, kind):
     saved.write_bytes(FOREIGN[kind])
+    assert "campaign" in refusal(saved)
+
+
+def test_a_small_file_of_large_arrays_is_not_read(saved):
+    np.savez_compressed(saved, a=np.zeros(2**28, np.uint8))
     tracemalloc.start()
-    assert "cannot be read as a campaign: " in refusal(saved)
+    assert "campaign" in refusal(saved)
     assert tracemalloc.get_traced_memory()[1] < 2**24
     tracemalloc.stop()
 
@@ -127,61 +119,50 @@ def save_changed(path, arrays, **facts):
 
 
 @pytest.mark.parametrize(
-    ("facts", "message"),
+    ("facts", "named"),
     [
-        ({"format": "skrank campaign 1"}, "its format is 'skrank campaign 1'"),
-        ({"metric": "mine"}, "unknown metric 'mine'"),
+        ({"format": "skrank campaign 1"}, "skrank campaign 1"),
+        ({"metric": "mine"}, "'mine'"),
         ({"names": ["a", "b"]}, "names"),
         ({"class": "ActiveComparator"}, "names"),
-        ({"seed": -1}, "seed"),
         ({"n_asked": 61}, "n_asked"),
         ({"n_asked": 1}, "told"),
-        ({"n_rows": 3}, "n_rows"),
         ({"n_rows": 10**30}, "n_rows"),
-        ({"method": "guess"}, "method"),
-        ({"budget": 0.1}, "budget"),
-        ({"budget": "1"}, "not that of a campaign"),
+        *(
+            ({name: value}, name)
+            for name, value in (("seed", -1), ("method", "guess"), ("budget", 0.1))
+        ),
     ],
 )
-def test_facts_that_contradict_the_arrays_are_refused(saved, facts, message):
+def test_facts_that_contradict_the_arrays_are_refused(saved, facts, named):
     save_changed(saved, contents(saved), **facts)
-    assert message in refusal(saved)
+    assert named in refusal(saved)
 
 
-def test_arrays_that_contradict_each_other_are_refused(saved):
-    """Each array in turn has another shape, type or value."""
+CHANGES = {
+    "indptr": lambda x: np.r_[0, 2**62 + 1, -(2**62) - 2, x[3:]],  # differences overflow
+    "rows": lambda x: np.repeat(x[:1], len(x)),
+    "q": lambda x: x * 2,
+    "costs": lambda x: -x,
+    "moments": lambda x: x * np.nan,
+    "labels": lambda x: x + 0.5,
+    "told": lambda x: x[[0, 0, 0]],
+    "scores": lambda x: x * np.nan,
+    "grades": lambda x: x[..., ::-1],
+    "ids": lambda x: x[..., :-1],
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_arrays_that_contradict_each_other_are_refused(saved, name):
+    """Another value, shape or type, and no array at all."""
     arrays = contents(saved)
-    for name in arrays.keys() - {"facts", "items"}:
-        array = arrays[name]
-        changed = [np.concatenate([array, array], axis=-1)]
-        if name != "grades":  # others may not lack their last entry
-            changed.append(array[..., :-1])
-        if name != "ids":  # ids may be of any type
-            changed.append(array.astype(object).astype(str))
-        for value in (-(2**62), -1, 2**62) if name in ("indptr", "rows", "told") else ():
-            for place in (0, -1):
-                changed.append(array.copy())
-                changed[-1][place] = value
-        for wrong in changed:
-            save_changed(saved, arrays | {name: wrong})
-            assert refusal(saved)
-        others = {key: other for key, other in arrays.items() if key != name}
-        save_changed(saved, others)
+    array = arrays.pop(name)
+    for wrong in (CHANGES[name](array), np.concatenate([array, array], axis=-1)):
+        save_changed(saved, arrays | {name: wrong})
         assert refusal(saved)
-    wrapped = arrays["indptr"].copy()
-    wrapped[1:3] = 2**62 + 1, -(2**62) - 2  # differences of int64 overflow, to positive numbers
-    for wrong in (
-        {"indptr": wrapped},
-        {"rows": np.repeat(arrays["rows"][:1], len(arrays["rows"]))},
-        {"q": arrays["q"] * 2},
-        {"costs": -arrays["costs"]},
-        {"moments": arrays["moments"] * np.nan},
-        {"labels": arrays["labels"] + 0.5},
-        {"told": arrays["told"][[0, 0, 0]]},
-        {"scores": arrays["scores"] * np.nan},
-    ):
-        save_changed(saved, arrays | wrong)
-        assert refusal(saved)
+    save_changed(saved, arrays)
+    assert refusal(saved)
 
 
 def test_damaged_bytes_are_refused(saved):

@@ -6,28 +6,11 @@ import numpy as np
 import pytest
 
 from skrank.active import ActiveComparator, ActiveEvaluator, Design
-from skrank.active._moments import random_labels
-from skrank.active._sampling import sampling_distribution
 from skrank.datasets import make_ranking
 
 data = make_ranking(60, n_docs=(2, 15), random_state=0)
 SCORES = {"old": data.X[:, :3].sum(axis=1), "new": data.X[:, 1:5].sum(axis=1)}
 COSTS = np.bincount(data.qid).astype(float)
-
-
-def label_moments(
-    metric, scores, groups, *, other=None, label_model="uniform", grades=None, n_draws=200
-):
-    """Moments of a campaign that knows nothing."""
-    both = [scores] if other is None else [scores, other]
-    labels = random_labels(metric, both, groups, label_model, grades, 0, who="campaign")
-    return labels.moments(n_draws, 0)
-
-
-def distribution(moments, costs, **options):
-    """The distribution of draws from queries of equal frequencies."""
-    p = np.full(len(moments.first), 1 / len(moments.first))
-    return sampling_distribution(moments, np.asarray(costs, float), p, **options)
 
 
 def designed(options):
@@ -77,3 +60,12 @@ def contest(differences, **options):
 
 
 both = pytest.mark.parametrize("make", [evaluator, comparator])
+
+
+def label_moments(metric, scores, groups, *, other=None, label_model="uniform", **options):
+    """Moments of the value of one ranker, or of the difference of two, before any label."""
+    kind, scores = (
+        (ActiveEvaluator, scores) if other is None else (ActiveComparator, [scores, other])
+    )
+    design = designed({"grades": range(np.shape(label_model)[-1]), "random_state": 0} | options)
+    return kind(scores, groups, metric=metric, label_model=label_model, **design).moments
