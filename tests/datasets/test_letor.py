@@ -74,23 +74,13 @@ def test_one_folder_of_three_parts_and_one_file(tmp_path, suffix):
     assert str(tmp_path / "no") in refusal(tmp_path / "no", FileNotFoundError)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, "float32"])
-@pytest.mark.parametrize("layout", [write_sets, write_folds])
-def test_one_fold_of_any_dtype(tmp_path, layout, dtype):
-    layout(tmp_path)
-    fold = load_letor(str(tmp_path), fold=2, dtype=dtype)
-    assert isinstance(fold, Fold)
-    for part, same in zip(fold, load_letor(tmp_path)[2], strict=True):
-        assert part.X.dtype == np.dtype(dtype)
-        np.testing.assert_array_equal(part.qid, same.qid)
-        np.testing.assert_array_equal(part.X, same.X[:, : part.X.shape[1]])
-
-
 def test_one_fold_reads_no_other(tmp_path):
     write_folds(tmp_path, numbers=[2, 4])
     assert list(load_letor(tmp_path)) == [2, 4]
     write(tmp_path, "Fold4/train", "nonsense")
-    assert load_letor(tmp_path, fold=2).train.qid[0] == 4
+    fold = load_letor(str(tmp_path), fold=2, dtype="float32")
+    assert isinstance(fold, Fold)
+    assert (fold.train.qid[0], fold.train.X.dtype) == (4, np.float32)
     assert "fold=3" in refusal(tmp_path, ValueError, fold=3)
     write_sets(tmp_path)  # read instead of the folders of folds
     assert len(load_letor(tmp_path)) == 5
@@ -134,18 +124,14 @@ def test_malformed_lines(tmp_path, line):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("-2 qid:1 1:0.5", "the label -2"),
-        ("1 1:0.5 2:1", "0 query ids for 1 rows"),
-        ("# only a comment", "0 rows"),
-    ],
+    ("text", "named"),
+    [("-2 qid:1 1:0.5", "-2"), ("1 1:0.5 2:1", "query"), ("# a comment", "0 rows")],
 )
-def test_malformed_files(tmp_path, text, message):
+def test_malformed_files(tmp_path, text, named):
     path = write(tmp_path, "rows", text)
-    found = refusal(path, ValueError)
-    assert str(path) in found
-    assert message in found
+    message = refusal(path, ValueError)
+    assert str(path) in message
+    assert named in message
 
 
 @pytest.mark.parametrize("suffix", [".txt.gz", ".txt.xz"])

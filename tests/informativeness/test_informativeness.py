@@ -71,91 +71,97 @@ QUADRATIC = [
 ]
 
 
-def literal_error(p, grades, rel):
-    cumulated = np.append(0, np.cumsum(p[:, rel:].sum(axis=1)))
+# distributions
+
+
+@pytest.mark.parametrize(
+    ("value", "retrieved", "n_ranks", "g"),
+    [
+        (0.8, [2, 1], 6, (0.5, 0.5)),
+        (0.45, [2, 1], 6, (0.5, 0.5)),  # below the value of the uniform distribution
+        (0.95, [2, 3], 10, (0.1, 0.9)),
+        (0.5, [1, 2, 2], 12, (0.2, 0.5, 0.3)),
+    ],
+)
+def test_gap_equals_a_general_solver(value, retrieved, n_ranks, g):
+    found = maximum_entropy(skrank.metric("gap", thresholds=g), value, retrieved, n_ranks)
+    assert found.converged
+    solutions = (slsqp(g, value, retrieved, n_ranks, seed) for seed in range(2))
+    other = next(p for p, success in solutions if success and entropy(p) > found.entropy - 1e-6)
+    assert entropy(other) == pytest.approx(found.entropy, abs=1e-6)
+    np.testing.assert_allclose(found.probabilities, other, atol=1e-6)
+
+
+@pytest.mark.parametrize("metric", QUADRATIC, ids=str)
+def test_the_result_satisfies_constraints_and_stationarity(metric):
+    """Every metric that is a sum over documents and pairs."""
+    grades = random_list(0)
+    scores = -np.arange(60.0)
+    metric = metric.on_scale(3)
+    value = metric(grades, scores)
+    retrieved = np.bincount(grades, minlength=4)[1:]
+    found = maximum_entropy(metric, value, retrieved, 60)
+    assert found.converged
+    assert found.expected == pytest.approx(value, rel=1e-4)
+    np.testing.assert_allclose(found.probabilities.sum(axis=1), 1, atol=1e-9)
+    np.testing.assert_allclose(found.probabilities.sum(axis=0), found.retrieved, atol=1e-7)
+    assert found.probabilities.min() >= 0
+    # a list is a distribution of entropy 0 with this mean
+    assert 0 <= found.entropy <= entropy(np.tile(found.retrieved / 60, (60, 1))) + 1e-9
+
+
+@pytest.mark.parametrize("n_ranks", [1, 2, 5, 30, 300])
+@pytest.mark.parametrize("noise", [0.01, 1.0, 5.0, -3.0])
+def test_convergence_from_the_worst_list_to_the_best(n_ranks, noise):
+    for seed in range(4):
+        grades = random_list(seed, n_ranks, 3, noise)
+        if not grades.any():
+            continue
+        g = np.random.default_rng(seed).dirichlet([0.5, 0.5])
+        metric = skrank.metric("gap", thresholds=g / g.sum())
+        value = metric(grades, -np.arange(float(n_ranks)), groups=np.zeros(n_ranks))
+        found = maximum_entropy(metric, value, np.bincount(grades, minlength=3)[1:], n_ranks)
+        assert found.converged
+        assert abs(found.expected - value) < 1.1e-5
+
+
+def test_reach_is_that_of_all_orders():
+    grades = [2, 1, 1, 0, 0]
+    for name in ("gap", "ndcg", "q", "precision@2", "ap", "rbp"):
+        metric = skrank.metric(name)
+        orders = {metric(list(order), [5, 4, 3, 2, 1]) for order in set(permutations(grades))}
+        for end in (min(orders), max(orders)):
+            assert maximum_entropy(metric, end, [2, 1], 5).converged
+        for beyond in (min(orders) - 1e-6, max(orders) + 1e-6):
+            with pytest.raises(ValueError, match=name.partition("@")[0]):
+                maximum_entropy(metric, beyond, [2, 1], 5)
+
+
+@pytest.mark.parametrize(
+    "name", ["err", "rr", "bpref", "infap", "iprec", "ap(normalize=retrieved)"]
+)
+def test_metrics_of_other_families_are_refused(name):
+    with pytest.raises(TypeError, match="sum over documents"):
+        maximum_entropy(name, 0.5, [2, 1], 6)
+
+
+@pytest.mark.parametrize("rel", [1, 2, 3])
+def test_error_equals_its_literal_definition(rel):
+    grades = random_list(3)
+    value = skrank.metric("gap")(grades, -np.arange(60.0))
+    found = maximum_entropy("gap", value, np.bincount(grades)[1:], 60)
+    cumulated = np.append(0, np.cumsum(found.probabilities[:, rel:].sum(axis=1)))
     ranks = np.flatnonzero(grades >= rel) + 1
     hits = np.arange(1, len(ranks) + 1)
-    inferred_ranks = np.interp(hits - 1e-9, cumulated, np.arange(len(cumulated)))
-    return np.sqrt(np.mean((hits / ranks - hits / inferred_ranks) ** 2))
+    inferred = np.interp(hits - 1e-9, cumulated, np.arange(len(cumulated)))
+    expected = np.sqrt(np.mean((hits / ranks - hits / inferred) ** 2))
+    assert found.error(grades, rel) == pytest.approx(expected, abs=1e-6)
 
 
-class TestDistribution:
-    @pytest.mark.parametrize(
-        ("value", "retrieved", "n_ranks", "g"),
-        [
-            (0.8, [2, 1], 6, (0.5, 0.5)),
-            (0.45, [2, 1], 6, (0.5, 0.5)),  # below the value of the uniform distribution
-            (0.95, [2, 3], 10, (0.1, 0.9)),
-            (0.5, [1, 2, 2], 12, (0.2, 0.5, 0.3)),
-        ],
-    )
-    def test_gap_equals_a_general_solver(self, value, retrieved, n_ranks, g):
-        found = maximum_entropy(skrank.metric("gap", thresholds=g), value, retrieved, n_ranks)
-        assert found.converged
-        solutions = (slsqp(g, value, retrieved, n_ranks, seed) for seed in range(2))
-        other = next(p for p, success in solutions if success and entropy(p) > found.entropy - 1e-6)
-        assert entropy(other) == pytest.approx(found.entropy, abs=1e-6)
-        np.testing.assert_allclose(found.probabilities, other, atol=1e-6)
-
-    @pytest.mark.parametrize("metric", QUADRATIC, ids=str)
-    def test_the_result_satisfies_constraints_and_stationarity(self, metric):
-        """Every metric that is a sum over documents and pairs."""
-        grades = random_list(0)
-        scores = -np.arange(60.0)
-        metric = metric.on_scale(3)
-        value = metric(grades, scores)
-        retrieved = np.bincount(grades, minlength=4)[1:]
-        found = maximum_entropy(metric, value, retrieved, 60)
-        assert found.converged
-        assert found.expected == pytest.approx(value, rel=1e-4)
-        np.testing.assert_allclose(found.probabilities.sum(axis=1), 1, atol=1e-9)
-        np.testing.assert_allclose(found.probabilities.sum(axis=0), found.retrieved, atol=1e-7)
-        assert found.probabilities.min() >= 0
-        # a list is a distribution of entropy 0 with this mean
-        assert 0 <= found.entropy <= entropy(np.tile(found.retrieved / 60, (60, 1))) + 1e-9
-
-    @pytest.mark.parametrize("n_ranks", [1, 2, 5, 30, 300])
-    @pytest.mark.parametrize("noise", [0.01, 1.0, 5.0, -3.0])
-    def test_convergence_from_the_worst_list_to_the_best(self, n_ranks, noise):
-        lists = ((seed, random_list(seed, n_ranks, 3, noise)) for seed in range(4))
-        for seed, grades in ((seed, one) for seed, one in lists if one.any()):
-            g = np.random.default_rng(seed).dirichlet([0.5, 0.5])
-            metric = skrank.metric("gap", thresholds=g / g.sum())
-            value = metric(grades, -np.arange(float(n_ranks)), groups=np.zeros(n_ranks))
-            found = maximum_entropy(metric, value, np.bincount(grades, minlength=3)[1:], n_ranks)
-            assert found.converged
-            assert abs(found.expected - value) < 1.1e-5
-
-    def test_reach_is_that_of_all_orders(self):
-        grades = [2, 1, 1, 0, 0]
-        for name in ("gap", "ndcg", "q", "precision@2", "ap", "rbp"):
-            metric = skrank.metric(name)
-            orders = {metric(list(order), [5, 4, 3, 2, 1]) for order in set(permutations(grades))}
-            for end in (min(orders), max(orders)):
-                assert maximum_entropy(metric, end, [2, 1], 5).converged
-            for beyond in (min(orders) - 1e-6, max(orders) + 1e-6):
-                with pytest.raises(ValueError, match=r"is not possible: .* between"):
-                    maximum_entropy(metric, beyond, [2, 1], 5)
-
-    @pytest.mark.parametrize(
-        "name", ["err", "rr", "bpref", "infap", "iprec", "ap(normalize=retrieved)"]
-    )
-    def test_metrics_of_other_families_are_refused(self, name):
-        with pytest.raises(TypeError, match="not a sum over documents and pairs of documents"):
-            maximum_entropy(name, 0.5, [2, 1], 6)
-
-    @pytest.mark.parametrize("rel", [1, 2, 3])
-    def test_error_equals_its_literal_definition(self, rel):
-        grades = random_list(3)
-        value = skrank.metric("gap")(grades, -np.arange(60.0))
-        found = maximum_entropy("gap", value, np.bincount(grades)[1:], 60)
-        expected = literal_error(found.probabilities, grades, rel)
-        assert found.error(grades, rel) == pytest.approx(expected, abs=1e-6)
-
-    def test_curve_has_the_recall_of_the_whole_query(self):
-        found = maximum_entropy("gap", 0.3, [2, 2], 10, relevant=[4, 8])
-        assert found.precision_recall()[0][-1] == pytest.approx(4 / 12)
-        assert found.precision_recall(rel=2)[0][-1] == pytest.approx(2 / 8)
+def test_curve_has_the_recall_of_the_whole_query():
+    found = maximum_entropy("gap", 0.3, [2, 2], 10, relevant=[4, 8])
+    assert found.precision_recall()[0][-1] == pytest.approx(4 / 12)
+    assert found.precision_recall(rel=2)[0][-1] == pytest.approx(2 / 8)
 
 
 def ranked_labels(qrels, run):
@@ -166,124 +172,130 @@ def ranked_labels(qrels, run):
     return {qid: part.label.to_numpy() for qid, part in frame.groupby("qid")}
 
 
-class TestStudy:
-    @pytest.mark.parametrize("condensed", [False, True])
-    @pytest.mark.parametrize("k", [None, 30])
-    def test_study_is_the_single_problem_on_each_list(self, condensed, k):
-        qrels, runs, *_ = made(n_queries=4)
-        names = ["gap(thresholds=[0.3,0.7])", "ndcg", "q", "precision@10"]
-        found = study(qrels, runs, names, k=k, condensed=condensed, min_retrieved=3)
-        assert found.converged.all()
-        assert len(found.lists) == 8
-        everything = {run.name: ranked_labels(qrels, run) for run in runs}
-        all_labels = qrels.to_frame().groupby("qid")["label"]
-        totals = {q: [int((part == g).sum()) for g in (1, 2)] for q, part in all_labels}
-        for i, (run, qid, ranks) in enumerate(found.lists.itertuples(index=False)):
-            labels = everything[run][qid]
-            labels = labels[~np.isnan(labels)] if condensed else np.nan_to_num(labels)
-            labels = labels[:k]
-            assert len(labels) == ranks
-            retrieved = [int((labels == g).sum()) for g in (1, 2)]
-            for m, name in enumerate(names):
-                one = maximum_entropy(
-                    name, found.values[i, m], retrieved, ranks, relevant=totals[qid]
-                )
-                for t, rel in enumerate((1, 2)):
-                    assert found.errors[i, m, t] == pytest.approx(one.error(labels, rel), abs=1e-6)
-
-    def test_tables_of_a_study(self):
-        qrels, runs, *_ = made()
-        found = study(qrels, runs, ["gap", "ndcg"])
-        frame = found.to_frame()
-        assert frame.shape == (24, 4)
-        pd.testing.assert_series_equal(
-            frame.mean(), found.mean.stack(), check_names=False, check_index_type=False
-        )
-        assert found.by("qid").shape == (12, 4)
-        assert list(found.by("run").index) == ["0.5", "1.5"]
-
-    def test_lists_with_few_documents_and_missing_queries_do_not_count(self):
-        qrels, runs, *_ = made(n_docs=12)
-        found = study(qrels, runs, ["gap"], min_retrieved=3)
-        assert 0 < found.n_left_out < 24
-        assert found.n_left_out + len(found.lists) == 24
-        assert found.lists.groupby(["run", "qid"]).ngroups == len(found.lists)
-        qrels, runs, *_ = made()
-        short = runs[0].to_frame().query("qid in ['0', '1']")
-        part = trec.Run.from_arrays(short.qid, short.docid, short.score, name="short")
-        found = study(qrels, {"a": runs[1], "b": part}, ["gap"])
-        assert found.lists.run.tolist() == ["a"] * 12 + ["b"] * 2
-        assert found.n_left_out == 0
-
-    def test_a_metric_without_information_has_the_error_of_no_metric(self):
-        """LETOR's rule makes the nDCG of short lists 0."""
-        qrels, runs, *_ = made(n_docs=40)
-        found = study(qrels, runs, ["ndcg(discount=letor)@100", "gap", "ndcg", "recall"])
-        assert (found.values[:, 0] == 0).all()
-        np.testing.assert_allclose(found.errors[:, 0], found.uninformed)
-        np.testing.assert_allclose(found.errors[:, 3], found.uninformed)
-        assert (found.mean.loc[["gap", "ndcg"]] < found.uninformed.mean(axis=0)).all(axis=None)
+# the study
 
 
-class TestThresholds:
-    def test_grid_of_thresholds(self):
-        assert threshold_grid(2, 2) == [(0.0, 1.0), (0.5, 0.5), (1.0, 0.0)]
-        grid = threshold_grid(3)
-        assert len(grid) == len(set(grid)) == 66
-        np.testing.assert_allclose(np.sum(grid, axis=1), 1)
-
-    def test_selection_among_candidates_by_the_mean_of_the_curves(self):
-        qrels, runs, *_ = made()
-        candidates = [[0.1, 0.9], (0.5, 0.5), np.array([0.9, 0.1])]
-        choice = select_thresholds(qrels, runs, candidates)
-        found = study(qrels, runs, [skrank.metric("gap", thresholds=g) for g in candidates])
-        criterion = found.mean.mean(axis=1).to_numpy()
-        np.testing.assert_allclose(choice.table["criterion"], criterion)
-        assert choice.thresholds == tuple(candidates[int(np.argmin(criterion))])
-        assert choice.metric == skrank.metric("gap", thresholds=choice.thresholds)
-
-    def test_cross_validated_error_literally(self):
-        qrels, runs, *_ = made(n_queries=8)
-        choice = select_thresholds(qrels, runs, n_steps=4)
-        criterion = choice.study.errors.mean(axis=2)
-        queries = choice.study.lists["qid"].to_numpy()
-        held_out = np.empty(len(queries))
-        for query in np.unique(queries):
-            out = queries == query
-            chosen = criterion[~out].mean(axis=0).argmin()
-            held_out[out] = criterion[out, chosen]
-        assert choice.cross_validated == pytest.approx(held_out.mean())
-
-    def test_a_choice_is_compared_with_balanced_thresholds(self):
-        """For a single relevant label, the best GAP has most of its weight on this label."""
-        qrels, runs, *_ = made(n_queries=60, unjudged=0)
-        top, low = (select_thresholds(qrels, runs, rel=[rel], n_steps=4) for rel in (2, 1))
-        assert top.thresholds[1] >= 0.75
-        assert low.thresholds[0] >= 0.75
-        assert (top.balanced, top.better_than_balanced) == ((0.5, 0.5), True)
-        # every query chooses the same thresholds, so that the first two are equal but for rounding
-        assert top.cross_validated >= top.table["criterion"].min() * (1 - 1e-9)
-        assert top.cross_validated < top.table["criterion"][(0.5, 0.5)]
-        one_query = select_thresholds(*made(n_queries=1, unjudged=0)[:2], n_steps=2)
-        assert np.isnan(one_query.cross_validated)
-        assert not one_query.better_than_balanced
+@pytest.mark.parametrize("condensed", [False, True])
+@pytest.mark.parametrize("k", [None, 30])
+def test_study_is_the_single_problem_on_each_list(condensed, k):
+    qrels, runs, *_ = made(n_queries=4)
+    names = ["gap(thresholds=[0.3,0.7])", "ndcg", "q", "precision@10"]
+    found = study(qrels, runs, names, k=k, condensed=condensed, min_retrieved=3)
+    assert found.converged.all()
+    assert len(found.lists) == 8
+    everything = {run.name: ranked_labels(qrels, run) for run in runs}
+    all_labels = qrels.to_frame().groupby("qid")["label"]
+    totals = {q: [int((part == g).sum()) for g in (1, 2)] for q, part in all_labels}
+    for i, (run, qid, ranks) in enumerate(found.lists.itertuples(index=False)):
+        labels = everything[run][qid]
+        labels = labels[~np.isnan(labels)] if condensed else np.nan_to_num(labels)
+        labels = labels[:k]
+        assert len(labels) == ranks
+        retrieved = [int((labels == g).sum()) for g in (1, 2)]
+        for m, name in enumerate(names):
+            one = maximum_entropy(name, found.values[i, m], retrieved, ranks, relevant=totals[qid])
+            for t, rel in enumerate((1, 2)):
+                assert found.errors[i, m, t] == pytest.approx(one.error(labels, rel), abs=1e-6)
 
 
-class TestClicks:
-    def test_shares_of_clicks_by_hand(self):
-        grades = [0, 1, 1, 2, 3]
-        clicks = [9, 2, 3, 10, 5]  # clicks on grade 0 do not count
-        assert thresholds_from_clicks(grades, clicks) == (0.25, 0.5, 0.25)
-        assert thresholds_from_clicks(grades, clicks, max_grade=4) == (0.25, 0.5, 0.25, 0.0)
+def test_tables_of_a_study():
+    qrels, runs, *_ = made()
+    found = study(qrels, runs, ["gap", "ndcg"])
+    frame = found.to_frame()
+    assert frame.shape == (24, 4)
+    pd.testing.assert_series_equal(
+        frame.mean(), found.mean.stack(), check_names=False, check_index_type=False
+    )
+    assert found.by("qid").shape == (12, 4)
+    assert list(found.by("run").index) == ["0.5", "1.5"]
 
-    def test_rises_of_click_rates_by_hand(self):
-        grades, clicks, shown = [0, 1, 1, 2], [10, 30, 30, 50], [100, 100, 100, 100]
-        found = thresholds_from_clicks(grades, clicks, shown=shown, method="rate")
-        np.testing.assert_allclose(found, [0.2 / 0.4, 0.2 / 0.4])
-        # grade 2 was clicked less often than grade 1, but rarely shown: pooled, both have 52 / 110
-        falling = by_rate([0, 1, 2, 3], [0, 50, 2, 90], shown=[100, 100, 10, 100])
-        pooled = 52 / 110
-        np.testing.assert_allclose(falling, [pooled / 0.9, 0, (0.9 - pooled) / 0.9])
+
+def test_lists_with_few_documents_and_missing_queries_do_not_count():
+    qrels, runs, *_ = made(n_docs=12)
+    found = study(qrels, runs, ["gap"], min_retrieved=3)
+    assert 0 < found.n_left_out < 24
+    assert found.n_left_out + len(found.lists) == 24
+    assert found.lists.groupby(["run", "qid"]).ngroups == len(found.lists)
+    qrels, runs, *_ = made()
+    short = runs[0].to_frame().query("qid in ['0', '1']")
+    part = trec.Run.from_arrays(short.qid, short.docid, short.score, name="short")
+    found = study(qrels, {"a": runs[1], "b": part}, ["gap"])
+    assert found.lists.run.tolist() == ["a"] * 12 + ["b"] * 2
+    assert found.n_left_out == 0
+
+
+def test_a_metric_without_information_has_the_error_of_no_metric():
+    """LETOR's rule makes the nDCG of short lists 0."""
+    qrels, runs, *_ = made(n_docs=40)
+    found = study(qrels, runs, ["ndcg(discount=letor)@100", "gap", "ndcg", "recall"])
+    assert (found.values[:, 0] == 0).all()
+    np.testing.assert_allclose(found.errors[:, 0], found.uninformed)
+    np.testing.assert_allclose(found.errors[:, 3], found.uninformed)
+    assert (found.mean.loc[["gap", "ndcg"]] < found.uninformed.mean(axis=0)).all(axis=None)
+
+
+# thresholds
+
+
+def test_grid_of_thresholds():
+    assert threshold_grid(2, 2) == [(0.0, 1.0), (0.5, 0.5), (1.0, 0.0)]
+    grid = threshold_grid(3)
+    assert len(grid) == len(set(grid)) == 66
+    np.testing.assert_allclose(np.sum(grid, axis=1), 1)
+
+
+def test_selection_and_cross_validated_error_literally():
+    qrels, runs, *_ = made(n_queries=8)
+    candidates = [[0.1, 0.9], (0.5, 0.5), np.array([0.9, 0.1])]
+    choice = select_thresholds(qrels, runs, candidates)
+    found = study(qrels, runs, [skrank.metric("gap", thresholds=g) for g in candidates])
+    means = found.mean.mean(axis=1).to_numpy()
+    np.testing.assert_allclose(choice.table["criterion"], means)
+    assert choice.thresholds == tuple(candidates[int(np.argmin(means))])
+    assert choice.metric == skrank.metric("gap", thresholds=choice.thresholds)
+    criterion = choice.study.errors.mean(axis=2)
+    queries = choice.study.lists["qid"].to_numpy()
+    held_out = np.empty(len(queries))
+    for query in np.unique(queries):
+        out = queries == query
+        chosen = criterion[~out].mean(axis=0).argmin()
+        held_out[out] = criterion[out, chosen]
+    assert choice.cross_validated == pytest.approx(held_out.mean())
+
+
+def test_a_choice_is_compared_with_balanced_thresholds():
+    """For a single relevant label, the best GAP has most of its weight on this label."""
+    qrels, runs, *_ = made(n_queries=60, unjudged=0)
+    top, low = (select_thresholds(qrels, runs, rel=[rel], n_steps=4) for rel in (2, 1))
+    assert top.thresholds[1] >= 0.75
+    assert low.thresholds[0] >= 0.75
+    assert (top.balanced, top.better_than_balanced) == ((0.5, 0.5), True)
+    # every query chooses the same thresholds, so that the first two are equal but for rounding
+    assert top.cross_validated >= top.table["criterion"].min() * (1 - 1e-9)
+    assert top.cross_validated < top.table["criterion"][(0.5, 0.5)]
+    one_query = select_thresholds(*made(n_queries=1, unjudged=0)[:2], n_steps=2)
+    assert np.isnan(one_query.cross_validated)
+    assert not one_query.better_than_balanced
+
+
+# clicks
+
+
+def test_shares_of_clicks_by_hand():
+    grades = [0, 1, 1, 2, 3]
+    clicks = [9, 2, 3, 10, 5]  # clicks on grade 0 do not count
+    assert thresholds_from_clicks(grades, clicks) == (0.25, 0.5, 0.25)
+    assert thresholds_from_clicks(grades, clicks, max_grade=4) == (0.25, 0.5, 0.25, 0.0)
+
+
+def test_rises_of_click_rates_by_hand():
+    grades, clicks, shown = [0, 1, 1, 2], [10, 30, 30, 50], [100, 100, 100, 100]
+    found = thresholds_from_clicks(grades, clicks, shown=shown, method="rate")
+    np.testing.assert_allclose(found, [0.2 / 0.4, 0.2 / 0.4])
+    # grade 2 was clicked less often than grade 1, but rarely shown: pooled, both have 52 / 110
+    falling = by_rate([0, 1, 2, 3], [0, 50, 2, 90], shown=[100, 100, 10, 100])
+    pooled = 52 / 110
+    np.testing.assert_allclose(falling, [pooled / 0.9, 0, (0.9 - pooled) / 0.9])
 
 
 QRELS, RUNS, _, QID = made()

@@ -3,7 +3,6 @@
 import importlib
 import inspect
 import pkgutil
-import re
 from contextlib import suppress
 from importlib.util import find_spec
 
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 
 import skrank
-from skrank.datasets import make_ranking
 from tests.helpers.public_calls import CALLS
 
 LEFT_OUT = {"cli", "sentence_transformers"} | (set() if find_spec("skorch") else {"torch"})
@@ -134,12 +132,16 @@ def test_a_parameter_has_one_default(name):
     assert {one for one, default in found.items() if default not in allowed} == set()
 
 
+RANDOM = (
+    "Ranker", "recommended_ranker", "KFold", "Split", "train_test_split", "tune", "make_ranking",
+    "QueryFeatures",
+)  # fmt: skip
+
+
 def test_the_seed_is_fixed_where_results_are_reported():
     """None in estimators, splitters and data, as in scikit-learn; elsewhere reports repeat."""
     fresh = {name for name, default in those_with("random_state").items() if default is None}
-    kinds = "Ranker|recommended_ranker|KFold|Split|train_test_split|tune|make_ranking|QueryFeatures"
-    assert {name for name in fresh if not re.search(f"({kinds})$", name)} == set()
-    assert fresh == {name for name in those_with("random_state") if re.search(f"({kinds})$", name)}
+    assert fresh == {name for name in those_with("random_state") if name.endswith(RANDOM)}
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -178,21 +180,6 @@ def test_rankers_have_the_same_parameters():
         assert {name: parameters[name] for name in defaults} == defaults
 
 
-RANDOM = (
-    "recommended_ranker",
-    "Ranker", "QueryKFold", "QueryShuffleSplit", "query_train_test_split", "tune", "make_ranking",
-)  # fmt: skip
-
-
-def test_reports_repeat_and_long_work_shows_a_bar():
-    """Estimators, splitters and data are random, as in scikit-learn."""
-    for name, parameters in SIGNATURES.items():
-        seed = parameters.get("random_state", inspect.Parameter.empty)
-        if seed is not inspect.Parameter.empty and seed.default is not seed.empty:
-            assert seed.default == (None if name.endswith(RANDOM) else 0), name
-        assert "progress" not in parameters or parameters["progress"].default is None, name
-
-
 def test_the_default_metrics():
     for name in ("skrank.evaluate", "skrank.compare", "skrank.trec.evaluate"):
         assert SIGNATURES[name]["metrics"].default == ("gap", "ndcg@10", "ap")
@@ -203,25 +190,3 @@ def test_labels_come_first():
         parameters = list(SIGNATURES[name].values())
         assert [one.name for one in parameters[: len(first)]] == first
         assert {one.kind.name for one in parameters[4:]} <= {"KEYWORD_ONLY"}
-
-
-def test_there_is_one_class_of_reports():
-    """Its mean is a frame of systems x metrics, for one system as for several, arrays and files."""
-    y, scores = skrank.with_groups([1, 0, 2, 0], [1, 1, 2, 2]), [4.0, 3, 2, 1]
-    found = [
-        skrank.evaluate(y, scores),
-        skrank.evaluate(y, {"a": scores, "b": scores}),
-        skrank.trec.evaluate({"q": {"d": 1}}, {"q": {"d": 0.5}}, progress=False),
-    ]
-    for report, n_systems in zip(found, (1, 2, 1), strict=True):
-        assert type(report) is skrank.Report
-        assert report.mean.shape == (n_systems, len(report.metric_of))
-        assert list(report.per_query.index.names) == ["system", "qid"]
-        for name in ("to_frame", "compare", "plot", "to_latex", "to_markdown"):
-            assert callable(getattr(report, name))
-
-
-def test_systems_before_labels_name_the_order():
-    data = make_ranking(5, random_state=0)
-    with pytest.raises(ValueError, match="labels first"):
-        skrank.compare({"a": data.X[:, 0], "b": data.X[:, 1]}, data.relevance, groups=data.qid)

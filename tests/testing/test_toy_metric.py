@@ -116,11 +116,3 @@ IDEAL = "cutoffs cut the ideal list"
 def test_mistakes_are_found(changes, known, message):
     with pytest.raises(AssertionError, match=f"square_rank does not hold: {message}"):
         check_metric(broken(**changes), known)
-
-
-def test_intervals_are_not_cut_at_a_wrong_range():
-    y, metrics = skrank.with_groups([3, 1, 3, 0], [1, 1, 2, 2]), [broken(**NOT_NORMALISED)]
-    report = skrank.evaluate(y, [3, 2, 1, 2], metrics=metrics)
-    low, mean, high = report.to_frame()[["low", "mean", "high"]].iloc[0]
-    assert 1 < mean < high
-    assert low < mean
