@@ -4,11 +4,9 @@ import datetime
 from decimal import Decimal
 from importlib.util import find_spec
 
-import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
-import xgboost
 from catboost import CatBoostRanker
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
@@ -76,39 +74,26 @@ def test_columns_that_are_not_numbers_are_named(ranker, column):
         ranker.fit(frame(column), Y)
 
 
-def test_query_features_and_tune_name_the_column():
-    X = frame(DATES)
-    with pytest.raises(ValueError, match="'new'"):
-        skrank.QueryFeatures().fit(X)
-    with pytest.raises(ValueError, match="'new'"):
-        skrank.tune(X, Y, time_budget=1e-3, boosters=["lightgbm"], cv=2)
-
-
+FLAGS = pd.Series(VALUES > 1)
 TAKEN = {
-    "objects": objects(VALUES),
-    "decimals": objects(list(map(Decimal, VALUES))),
-    "Float64": pd.Series(VALUES, dtype="Float64").mask(MISSING),
-    "Arrow": pd.Series(VALUES, dtype="double[pyarrow]").mask(MISSING),
+    "objects": (objects(VALUES), VALUES),
+    "decimals": (objects(list(map(Decimal, VALUES))), VALUES),
+    "Float64": (pd.Series(VALUES, dtype="Float64").mask(MISSING), VALUES),
+    "Arrow": (pd.Series(VALUES, dtype="double[pyarrow]").mask(MISSING), VALUES),
+    "booleans as objects": (FLAGS.astype("object").mask(MISSING, pd.NA), FLAGS),
+    "boolean": (FLAGS.astype("boolean").mask(MISSING), FLAGS),
+    "booleans of Arrow": (FLAGS.astype("bool[pyarrow]").mask(MISSING), FLAGS),
 }
 
 
 @every
-@pytest.mark.parametrize("column", TAKEN.values(), ids=TAKEN)
-def test_numbers_of_any_dtype_equal_floats(ranker, column):
-    floats = frame(np.where(MISSING, np.nan, VALUES))
+@pytest.mark.parametrize(("column", "values"), TAKEN.values(), ids=TAKEN)
+def test_numbers_and_booleans_of_any_dtype_equal_floats(ranker, column, values):
+    floats = frame(np.where(MISSING, np.nan, values))
     expected = ranker.fit(floats, Y).predict(floats)
     X = frame(column)
     assert ranker.fit(X, Y).predict(X).tolist() == expected.tolist()
     assert str(X["new"].dtype) == str(column.dtype)  # the caller's frame stays as it is
-
-
-@every
-@pytest.mark.parametrize("dtype", ["object", "boolean", "bool[pyarrow]"])
-def test_booleans_may_be_missing(ranker, dtype):
-    floats = frame(np.where(MISSING, np.nan, VALUES > 1))
-    flags = pd.Series(VALUES > 1).astype(dtype).mask(MISSING, pd.NA)
-    expected = ranker.fit(floats, Y).predict(floats)
-    assert ranker.fit(frame(flags), Y).predict(frame(flags)).tolist() == expected.tolist()
 
 
 @every
@@ -188,16 +173,3 @@ def test_labels_that_are_text_are_refused(ranker, label):
     ):
         with pytest.raises(ValueError, match="y holds text"):
             ranker.fit(DATA.X, labels, DATA.qid)
-
-
-def test_grades_that_a_classifier_does_not_take():
-    grades = np.array([0, 1, 5, 5, 5])[DATA.relevance.astype(int)]
-    with pytest.raises(ValueError, match=r"0, 1, 5.*XGBClassifier"):
-        GroupedRanker(xgb(xgboost.XGBClassifier)).fit(DATA.X, grades, DATA.qid)
-
-
-def test_weights_of_classes_need_an_objective_of_the_booster():
-    trees = lgbm(lightgbm.LGBMRanker, n_estimators=3, class_weight="balanced")
-    GroupedRanker(trees).fit(DATA.X, Y)
-    with pytest.raises(ValueError, match="class_weight"):
-        GroupedRanker(trees, objective="gap").fit(DATA.X, Y)

@@ -198,8 +198,11 @@ def test_frames_of_polars(make):
     again = clone(ranker).fit(known, y)
     assert ranker.predict(enum).tolist() == again.predict(known).tolist()
     assert ranker.predict(enum[:5]).tolist() == again.predict(known[:5]).tolist()
-    with pytest.raises(ValueError, match="'kind' of X is text"):
+    with pytest.raises(ValueError, match="'kind' of X"):
         ranker.fit(frame, y)
+    numbers = enum.drop("kind", "flag", "some")
+    scores = ranker.fit(numbers.to_arrow(), y).predict(numbers.to_arrow())
+    assert scores.tolist() == ranker.fit(numbers, y).predict(numbers).tolist()
 
 
 @pytest.mark.parametrize("make", [lgbm, xgb, cat], ids=["lightgbm", "xgboost", "catboost"])
@@ -321,6 +324,8 @@ ONES = np.ones(len(data.qid))
             "objective",
         ),
         (make_pipeline(StandardScaler(), lgbm()), {}, "pipeline"),
+        (lgbm(class_weight="balanced"), {"objective": "gap"}, "class_weight"),
+        (xgb(xgboost.XGBClassifier), {"y": 2 * y}, r"0, 2, 4.*XGBClassifier"),
         # arguments of fit
         (KNeighborsRegressor(), {"sample_weight": ONES}, "sample_weight"),
         *(

@@ -20,6 +20,7 @@ from skrank.scoring import scorer
 from tests.helpers.rankers import RANKERS, STOP, First, cat, data, hist, lgbm, routing, xgb, y
 
 CAT = cat(iterations=40, depth=3, learning_rate=0.4)
+QUIET = {"thread_count": 1, "random_seed": 0, "verbose": False, "allow_writing_files": False}
 LGBM_REGRESSOR = lgbm(lightgbm.LGBMRegressor)
 TRAIN = [one[data.qid < 60] for one in (data.X, data.relevance, data.qid)]
 ROWS = np.random.default_rng(0).permutation(np.flatnonzero(data.qid >= 60))
@@ -220,56 +221,33 @@ def test_the_default_metric_of_early_stopping(estimator, objective, name):
     assert len(values) <= ranker.best_iteration_ + 5
 
 
-@pytest.mark.parametrize("name", ["lightgbm-gap", "xgboost-gap", "catboost", "hist-gap"])
-def test_refit_uses_all_queries_for_the_best_number_of_rounds(name):
-    stopped = clone(RANKERS[name]).fit(data.X, y)
-    refitted = clone(RANKERS[name]).set_params(options={"refit": True}).fit(data.X, y)
-    assert refitted.evals_result_ == stopped.evals_result_
-    assert refitted.best_iteration_ == stopped.best_iteration_
-    by_hand = clone(RANKERS[name]).set_params(
-        validation_fraction=None, eval_metric=None, early_stopping_rounds=None
-    )
-    rounds = {"catboost": "iterations", "hist-gap": "max_iter"}.get(name, "n_estimators")
-    by_hand.set_params(**{f"estimator__{rounds}": stopped.best_iteration_})
-    expected = by_hand.fit(data.X, y).predict(data.X)
-    assert refitted.predict(data.X) == pytest.approx(expected)
-
-
-def catboost_of(cls, **parameters):
-    quiet = {"thread_count": 1, "random_seed": 0, "verbose": False, "allow_writing_files": False}
-    return cls(**quiet | parameters)
-
-
 @pytest.mark.parametrize(
-    "estimator",
+    ("ranker", "rounds"),
     [
-        lgbm(num_iterations=60),
-        xgb(xgboost.XGBRFRegressor),
-        hist(warm_start=True, early_stopping=True),
-        catboost_of(catboost.CatBoostRanker, num_trees=60, loss_function="PairLogit"),
-        catboost_of(catboost.CatBoostRegressor, num_boost_round=300, use_best_model=True),
-        catboost_of(catboost.CatBoostRegressor, n_estimators=300, eta=0.2),
+        (RANKERS["lightgbm-gap"], "n_estimators"),
+        (RANKERS["xgboost-gap"], "n_estimators"),
+        (RANKERS["catboost"], "iterations"),
+        (RANKERS["hist-gap"], "max_iter"),
+        (GroupedRanker(lgbm(num_iterations=60), **STOP), "num_iterations"),
+        (GroupedRanker(catboost.CatBoostRanker(num_trees=60, **QUIET), **STOP), "num_trees"),
+        (
+            GroupedRanker(catboost.CatBoostRegressor(n_estimators=300, eta=0.2, **QUIET), **STOP),
+            "n_estimators",
+        ),
     ],
     ids=str,
 )
-def test_refit_changes_no_parameter_but_the_number_of_rounds(estimator):
-    stopped, refitted = (
-        GroupedRanker(estimator, eval_metric="gap", options={"refit": refit}, **STOP)
-        .fit(data.X, y)
-        .estimator_
-        for refit in (False, True)
-    )
-    if isinstance(estimator, lightgbm.LGBMModel):
-        assert refitted.booster_.num_trees() == stopped.best_iteration_
-    elif isinstance(estimator, xgboost.XGBModel):
-        assert refitted.get_params() == pytest.approx(stopped.get_params(), nan_ok=True)
-    elif isinstance(estimator, catboost.CatBoost):
-        first, second = stopped.get_all_params(), refitted.get_all_params()
-        different = {name for name in second if second[name] != first[name]}
-        assert different == {"iterations", "use_best_model", "eval_metric"}
-        assert refitted.tree_count_ == stopped.tree_count_
-    else:
-        assert refitted.n_iter_ == stopped.n_iter_
+def test_refit_uses_all_queries_for_the_best_number_of_rounds(ranker, rounds):
+    stopped = clone(ranker).fit(data.X, y)
+    refitted = clone(ranker).set_params(options={"refit": True}).fit(data.X, y)
+    assert refitted.evals_result_ == stopped.evals_result_
+    assert refitted.best_iteration_ == stopped.best_iteration_
+    by_hand = clone(ranker).set_params(
+        validation_fraction=None, eval_metric=None, early_stopping_rounds=None,
+        **{f"estimator__{rounds}": stopped.best_iteration_},
+    )  # fmt: skip
+    expected = by_hand.fit(data.X, y).predict(data.X)
+    assert refitted.predict(data.X) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("make", [lgbm, xgb], ids=["lightgbm", "xgboost"])

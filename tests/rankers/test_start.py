@@ -140,17 +140,6 @@ def test_values_per_round_are_those_of_predictions_and_the_start_is_round_0(esti
     assert max(values) == pytest.approx(served, abs=1e-6)
 
 
-@every_ranker
-def test_the_start_is_the_best_round_of_a_metric_where_lower_is_better(estimator, options):
-    """If the start scores are the labels, no round is better; if reversed, the start is worst."""
-    stop = STOP | {"eval_metric": "error@5"}
-    for factor in (1.0, -1.0):
-        model = fit(estimator, First(factor, column=6), KNOWN, **options, **stop)
-        values = model.evals_result_["validation"]["error@5"]
-        assert model.best_iteration_ == int(np.argmin(values))
-        assert (model.best_iteration_ == 0) == (factor > 0)
-
-
 @every
 @pytest.mark.parametrize("refit", [False, True])
 def test_predictions_are_the_start_if_no_round_is_better(estimator, options, refit):
