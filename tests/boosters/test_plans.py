@@ -4,31 +4,64 @@ import copy
 import gc
 import pickle
 import sys
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import skrank
-from skrank.extending import Judgments
 from tests.helpers.boosters import METRICS, Data, LightGBM, XGBoost
+from tests.helpers.engine import limit_threads
 
 both = pytest.mark.parametrize("library", [LightGBM, XGBoost])
 
 
-@both
-def test_the_same_callable_trains_the_same_again(library, train, valid):
-    def trained(data, objective):
-        return library.scores(library.train(data, objective, 5)[0], valid)
+DRAWING = [
+    skrank.LambdaRank("ndcg"),
+    skrank.LambdaRank("gap", random_state=3),
+    skrank.LambdaRank("err"),
+    skrank.LambdaLoss("ndcg@10"),
+    skrank.Softmax(random_gains=True),
+    0.5 * skrank.LambdaRank("err") + 0.5 * skrank.Softmax(random_gains=True),
+]
+STARTS = {
+    "none": lambda X: None,
+    "tied": lambda X: X[:, 0].round(),
+    "continuous": lambda X: X[:, 1].copy(),
+}
 
-    objective, data = library.module.objective("gap"), library.build(train)
-    first = trained(data, objective)
-    np.testing.assert_array_equal(trained(data, objective), first)
-    np.testing.assert_array_equal(
-        trained(library.build(train), pickle.loads(pickle.dumps(objective))), first
+
+@both
+@pytest.mark.usefixtures("every_thread")
+@pytest.mark.parametrize("start", STARTS.values(), ids=STARTS)
+@pytest.mark.parametrize("objective", DRAWING, ids=str)
+def test_the_same_callable_and_data_train_the_same_whatever_was_trained_before(
+    library, objective, start, train
+):
+    def build(start):
+        return library.build(train, **{library.margin: start(train.X)})
+
+    def trained(objective, data):
+        return library.scores(library.train(data, objective, 3)[0], train)
+
+    called, data = library.module.objective(objective), build(start)
+    with limit_threads(4):
+        first = trained(called, data)
+    trained(called, build(STARTS["none"]))
+    np.testing.assert_array_equal(trained(called, data), first)
+    with limit_threads(1):
+        again = trained(pickle.loads(pickle.dumps(called)), build(start))
+    np.testing.assert_array_equal(again, first)
+
+
+@both
+def test_the_seed_decides_between_tied_documents(library, train):
+    first, other = (
+        library.scores(library.train(library.build(train), objective, 3)[0], train)
+        for objective in (library.module.objective("gap", random_state=seed) for seed in (0, 1))
     )
-    other = library.module.objective("gap", random_state=1)
-    assert not np.array_equal(trained(data, other), first)
+    assert not np.array_equal(other, first)
 
 
 @both
@@ -61,27 +94,15 @@ def test_eval_equals_the_metric(library, train, valid, weighted):
 
 
 @both
-def test_plans_are_built_once_per_data_set(library, train, valid, monkeypatch):
-    built = []
-    monkeypatch.setattr(
-        library.judging, "Judgments", lambda *args: built.append(1) or Judgments(*args)
-    )
-    metric = library.module.eval_metric("gap", "err", max_grade=4)
-    measured = [library.build(train), library.build(valid)]
-    library.train(library.build(train), library.module.objective("gap"), 6, measured, metric)
-    assert len(built) == 3  # for the objective, and for both evaluation sets
-
-
-@both
-def test_plans_die_with_the_data(library, train):
+def test_callables_do_not_keep_data_sets(library, train):
     objective, metric = library.module.objective("gap"), library.module.eval_metric("gap")
     data, scores = library.build(train), np.zeros(len(train.y))
     objective(scores, data)
     metric(scores, data)
-    assert len(objective._bound) == len(metric._plans) == 1
+    known = weakref.ref(data)
     del data
     gc.collect()
-    assert len(objective._bound) == len(metric._plans) == 0
+    assert known() is None
 
 
 CHANGES = {

@@ -9,7 +9,6 @@ import xgboost as xgb
 import skrank
 import skrank.lightgbm
 import skrank.xgboost
-from skrank._boosters import xgboost_data
 
 LGB = {"verbosity": -1, "num_threads": 1, "min_data_in_leaf": 5, "metric": "None"}
 XGB = {"disable_default_eval_metric": 1, "nthread": 1, "max_depth": 4}
@@ -54,8 +53,8 @@ class Data:
 
 
 class LightGBM:
-    module = judging = skrank.lightgbm
-    name, source, curvature = "lightgbm", "the lightgbm.Dataset", 1
+    module = skrank.lightgbm
+    name, source, margin, curvature = "lightgbm", "the lightgbm.Dataset", "init_score", 1
 
     @staticmethod
     def build(data, **fields):
@@ -79,8 +78,8 @@ class LightGBM:
 
 
 class XGBoost:
-    module, judging = skrank.xgboost, xgboost_data
-    name, source, curvature = "xgboost", "the DMatrix", 2
+    module = skrank.xgboost
+    name, source, margin, curvature = "xgboost", "the DMatrix", "base_margin", 2
 
     @staticmethod
     def build(data, **fields):

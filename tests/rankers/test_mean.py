@@ -52,23 +52,11 @@ def test_constant_scores_have_factor_0():
     np.testing.assert_allclose(mean.predict(X), alone / 2, rtol=1e-6)
 
 
-def test_each_ranker_treats_unjudged_documents_by_its_parameter():
-    unjudged = Y.copy()
-    unjudged.iloc[[0, 40]] = np.nan
-    dropping = RankerMean([boosted(unjudged="drop"), linear(unjudged="drop")])
-    assert np.isfinite(dropping.fit(X, unjudged).predict(X)).all()
-    with pytest.raises(ValueError, match="unjudged"):
-        RankerMean([linear()]).fit(X, unjudged)
-
-
-def test_rankers_are_named_as_in_a_pipeline():
+def test_rankers_are_named_as_in_a_pipeline_and_can_be_set_and_replaced():
     names = ["groupedranker-1", "groupedranker-2", "mine", "ridge"]
     mean = RankerMean([boosted(0), boosted(1), ("mine", linear()), Ridge()])
     assert mean.get_params()["groupedranker-2__estimator__random_state"] == 1
     assert list(mean.fit(X, Y).named_estimators_) == names
-
-
-def test_parameters_of_rankers_are_set_and_rankers_replaced():
     mean = RankerMean([boosted(), linear()])
     mean.set_params(groupedranker__estimator__num_leaves=3, scoring="gap")
     assert mean.estimators[0].estimator.num_leaves == 3

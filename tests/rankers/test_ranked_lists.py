@@ -86,10 +86,3 @@ def test_rankers_rank_by_their_predictions(ranker):
     pd.testing.assert_frame_equal(single, skrank.rank(ranker.predict(FRAME)))
     with pytest.raises(ValueError, match="groups"):
         ranker.rank(FRAME, [1, 2, 3])
-
-
-def test_a_dask_frame_is_refused():
-    dd = pytest.importorskip("dask.dataframe")
-    ranker = skrank.LinearRanker("gap").fit(FRAME, LABELS)
-    with pytest.raises(ValueError, match=r"\bX\b"):
-        ranker.rank(dd.from_pandas(FRAME, npartitions=3))
