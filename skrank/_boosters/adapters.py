@@ -24,7 +24,7 @@ from skrank._typing import Folds, RandomState, Reduced, Weights
 from skrank.metrics import Metric, metric
 from skrank.model_selection import QueryKFold
 from skrank.objectives import as_objective
-from skrank.objectives._bound import BoundBlocks, BoundObjective
+from skrank.objectives._bound import BoundObjective
 from skrank.objectives.base import Objective
 
 T = TypeVar("T")
@@ -172,8 +172,7 @@ class GradientCallable:
 
         def bind(data: Supplied) -> BoundObjective:
             judgments, weights, max_grade = judge(data)
-            parts = self.objective.bind_blocks(judgments, weights, max_grade)
-            return BoundBlocks(parts) if len(parts) > 1 else parts[0][1]
+            return self.objective.bind_blocks(judgments, weights, max_grade)
 
         data = data.at_least(self.max_grade)
         vector = check.as_vector("scores", scores, len(data.labels))

@@ -56,9 +56,9 @@ class Judgments:
     def __init__(
         self, relevance: ArrayLike, queries: Queries, *, collection: Collection | None = None
     ) -> None:
-        given = check.as_vector("relevance", relevance, queries.n_rows)
+        values = check.as_vector("relevance", relevance, queries.n_rows)
         self.queries = queries
-        codes, labels, self.unjudged = encode(queries.gather(given), queries)
+        codes, labels, self.unjudged = encode(queries.gather(values), queries)
         self.codes, self.labels, self.indptr = codes, labels, queries.indptr
         self.n_labels = len(labels) if self.unjudged is None else self.unjudged
         if collection is not None:
@@ -117,23 +117,21 @@ class Judgments:
             return self
         codes = np.searchsorted(whole.labels[: whole.n_labels], self.labels)
         codes[self.n_labels :] = whole.n_labels
-        part = whole._with(self.queries, codes.astype(whole.codes.dtype)[self.codes])
-        part.collection_grade = self.collection_grade
-        return part
+        codes = codes.astype(whole.codes.dtype)[self.codes]
+        return whole._with(self.queries, codes, self.collection_grade)
 
     def block(self, queries: slice) -> Judgments:
         """Judgments of consecutive queries, with the codes and the highest grade of all queries."""
-        some = self.queries.block(queries)
-        rows = slice(some.first_row, some.first_row + some.n_rows)
-        block = self._with(some, self.codes[rows])
-        block.max_grade, block.collection_grade = self.max_grade, self.collection_grade
-        return block
+        block = self.queries.block(queries)
+        rows = slice(block.first_row, block.first_row + block.n_rows)
+        return self._with(block, self.codes[rows], self.collection_grade)
 
-    def _with(self, queries: Queries, codes: np.ndarray) -> Judgments:
+    def _with(self, queries: Queries, codes: np.ndarray, collection_grade: int | None) -> Judgments:
         """Judgments of other documents with the same table of labels."""
         other = Judgments.__new__(Judgments)
         other.queries, other.indptr, other.codes = queries, queries.indptr, codes
         other.labels, other.unjudged, other.n_labels = self.labels, self.unjudged, self.n_labels
+        other.collection_grade = collection_grade
         return other
 
     def best_lists(self, worth: np.ndarray, k: int | None = None) -> RankedCodes:
@@ -143,7 +141,7 @@ class Judgments:
             height = np.empty(len(worth))  # distinct, so that codes of equal worth do not mix
             height[best_first(worth)] = -np.arange(len(worth))
             _, ranked = rank_codes(self.queries, height[self.codes], self.codes)
-            return RankedCodes.untied(indptr, ranked.codes, sizes)
+            return RankedCodes.in_order(self.queries.ids, indptr, ranked.codes, sizes)
         order = best_first(worth)
         ends = np.cumsum(self.counts[:, order], axis=1)
         if k is not None and k < self.queries.longest:
@@ -152,7 +150,7 @@ class Judgments:
             indptr = np.concatenate(([0], np.cumsum(sizes)))
         lengths = np.diff(ends, axis=1, prepend=0).ravel()
         codes = np.repeat(np.tile(order.astype(self.codes.dtype), len(ends)), lengths)
-        return RankedCodes.untied(indptr, codes, sizes)
+        return RankedCodes.in_order(self.queries.ids, indptr, codes, sizes)
 
     def best_runs(self, worth: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Runs of equal codes in the lists of each query by descending ``worth[code]``.

@@ -30,6 +30,9 @@ from skrank._warnings import warn
 if TYPE_CHECKING:
     import pandas as pd
 
+Counts = np.ndarray  # sums or numbers of documents, one per query
+Values = tuple[np.ndarray, np.ndarray | None]  # values of queries, and their weights in the mean
+
 GEOMETRIC_FLOOR = 1e-5  # least value in a geometric mean, as in trec_eval
 _LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-200, 1e200  # outside, weights are divided by the largest
 _MOST_CACHED, _LONGEST_CACHED = 64, 2048  # most tables in the cache, and most ranks of a table
@@ -101,12 +104,13 @@ class Metric(Parameterised, ABC):
 
     @property
     def needs_scale(self) -> bool:
-        """Whether values depend on a highest grade of the collection that no parameter fixes."""
-        return False
+        """Whether values depend on a highest grade of the collection that no parameter fixes.
 
-    def values(
-        self, sums: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray | None]:
+        Default: whether there is a parameter `max_grade`, and it is None.
+        """
+        return getattr(self, "max_grade", 0) is None
+
+    def values(self, sums: Counts, shown: Counts, relevant: Counts, total: Counts) -> Values:
         """Values of queries, linear in `sums`, and their weights in the mean (None: all equal).
 
         Parameters

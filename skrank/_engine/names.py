@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from skrank import _validation as check
 from skrank._engine import peer_names
@@ -20,7 +20,7 @@ _M = TypeVar("_M", bound=type[Metric])
 registry: dict[str, type[Metric]] = {}  # classes by name, which `register` fills
 
 
-def metric(name: str | Metric, **parameters: object) -> Metric:
+def metric(name: str | Metric, **parameters: Any) -> Metric:
     """The metric with a name such as ``"gap@10"`` or ``"ndcg(gain=linear)@10"``.
 
     Parameters

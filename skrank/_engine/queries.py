@@ -141,19 +141,24 @@ class Queries:
 
 @dataclass(frozen=True, eq=False)
 class RankedCodes:
-    """Codes in rank order, with ties and the number of retrieved documents: see `Ranked`."""
+    """Codes in rank order, with ties and the number of retrieved documents: see `Ranked`.
 
+    `ids` are those of the queries, for messages. With `untied`, no documents are tied.
+    """
+
+    ids: np.ndarray
     indptr: np.ndarray
     codes: np.ndarray
     tied: np.ndarray
     retrieved: np.ndarray
+    untied: bool = False
 
     @classmethod
-    def untied(cls, indptr: np.ndarray, codes: np.ndarray, retrieved: np.ndarray) -> RankedCodes:
+    def in_order(
+        cls, ids: np.ndarray, indptr: np.ndarray, codes: np.ndarray, retrieved: np.ndarray
+    ) -> RankedCodes:
         """Codes in an order without ties."""
-        ranked = cls(indptr, codes, np.zeros(len(codes), np.uint8), retrieved)
-        vars(ranked)["first_tie"] = np.full(len(retrieved), NO_TIE)  # the cached property
-        return ranked
+        return cls(ids, indptr, codes, np.zeros(len(codes), np.uint8), retrieved, untied=True)
 
     @property
     def lists(self) -> Ranked:
@@ -164,6 +169,8 @@ class RankedCodes:
     def first_tie(self) -> np.ndarray:
         """The first retrieved rank of each query that is tied with the one above, or `NO_TIE`."""
         tie = np.full(len(self.retrieved), NO_TIE)
+        if self.untied:
+            return tie
         rows = np.flatnonzero(self.tied.view(bool))
         query = np.searchsorted(self.indptr, rows, side="right") - 1
         ranks = rows - self.indptr[query]
@@ -213,7 +220,7 @@ def rank_codes(
     """Sort contiguous scores without NaN; the position of each rank in its query, and the codes."""
     order, tied = np.empty(len(scores), np.int32), np.empty(len(scores), np.uint8)
     retrieved = np.empty(len(queries), np.int64)
-    ranked = RankedCodes(queries.indptr, np.empty_like(codes), tied, retrieved)
+    ranked = RankedCodes(queries.ids, queries.indptr, np.empty_like(codes), tied, retrieved)
     rank_into(queries.indptr, queries.sizes, scores, codes, order, ranked.lists)
     return order, ranked
 
@@ -227,6 +234,7 @@ def rank_head(
     documents tie that it is better to sort all.
     """
     head = RankedCodes(
+        queries.ids,
         queries.indptr,
         np.empty_like(codes),
         np.zeros(len(codes), np.uint8),

@@ -43,6 +43,7 @@ class Ranking:
     """
 
     _head: tuple[int, RankedCodes] | None = None  # number of ranks of `rank_head`, and its result
+    _sorted: tuple[np.ndarray, RankedCodes] | None = None  # result of `rank_codes`
     _deepest: int | None = 0  # number of ranks announced by `expect`: 0 none, None all
 
     def __init__(self, judgments: Judgments, scores: ArrayLike) -> None:
@@ -72,12 +73,11 @@ class Ranking:
         array([[[1., 0.]]])
         """
         ranking = cls.__new__(cls)
-        ranking.judgments = judgments
+        ranking.judgments, ranking._seen = judgments, {}
         queries, retrieved = judgments.queries, np.asarray(retrieved, np.int64)
         order = np.arange(queries.n_rows) - np.repeat(queries.indptr[:-1], queries.sizes)
-        ranked = RankedCodes.untied(judgments.indptr, judgments.codes, retrieved)
-        vars(ranking)["_sorted"] = order.astype(np.int32), ranked
-        ranking._seen = dict.fromkeys([(ties, False) for ties in check.TIES_CHOICES], ranked)
+        ranked = RankedCodes.in_order(queries.ids, judgments.indptr, judgments.codes, retrieved)
+        ranking._sorted = order.astype(np.int32), ranked
         return ranking
 
     def warn_if_swapped(self) -> None:
@@ -86,24 +86,26 @@ class Ranking:
         if (labels % 1 > 0).any():
             check.warn_swapped(labels[self.judgments.codes], self._scores)
 
-    @cached_property
-    def _sorted(self) -> tuple[np.ndarray, RankedCodes]:
-        return rank_codes(self.judgments.queries, self._scores, self.judgments.codes)
+    def _sort(self) -> tuple[np.ndarray, RankedCodes]:
+        if self._sorted is None:
+            judgments = self.judgments
+            self._sorted = rank_codes(judgments.queries, self._scores, judgments.codes)
+        return self._sorted
 
     @property
     def order(self) -> np.ndarray:
         """Position in its query of the document at each rank."""
-        return self._sorted[0]
+        return self._sort()[0]
 
-    @cached_property
+    @property
     def tied(self) -> np.ndarray:
         """By rank: 1 if the score equals the score of the rank above."""
-        return self._sorted[1].tied
+        return self._sort()[1].tied
 
-    @cached_property
+    @property
     def retrieved(self) -> np.ndarray:
         """Number of documents of each query with a score above -inf."""
-        return self._sorted[1].retrieved
+        return self._sort()[1].retrieved
 
     @property
     def n_retrieved(self) -> int:
@@ -118,7 +120,7 @@ class Ranking:
         In the result, documents below these ranks count as not retrieved, unless they are tied with
         the last of them. Without labels, and without averaged ties, metrics need the whole list.
         """
-        judgments, whole = self.judgments, self._deepest is None or "_sorted" in vars(self)
+        judgments, whole = self.judgments, self._deepest is None or self._sorted is not None
         if ties != "average" or judgments.unjudged is not None or whole:
             return None
         if self._head is None:
@@ -165,18 +167,17 @@ class Ranking:
 
     def _settled(self, ties: str) -> RankedCodes:
         """Codes by rank, with ties ordered as in `Metric.ties`."""
-        judgments = self.judgments
-        if ties == "average":
-            return self._sorted[1]
-        with_ties = self.codes("average", False)
-        if ties == "stable":
-            return RankedCodes.untied(judgments.indptr, with_ties.codes, self.retrieved)
-        grades = judgments.graded(-1.0)
-        order = np.argsort(grades if ties == "worst" else -grades, kind="stable")
-        place = np.argsort(order)  # by code: its place among tied documents
-        block = np.cumsum(self.tied == 0)
-        rows = np.argsort(block * len(order) + place[with_ties.codes], kind="stable")
-        return RankedCodes.untied(judgments.indptr, with_ties.codes[rows], self.retrieved)
+        judgments, (_, ranked) = self.judgments, self._sort()
+        if ties == "average" or ranked.untied:
+            return ranked
+        codes = ranked.codes
+        if ties != "stable":
+            grades = judgments.graded(-1.0)
+            order = np.argsort(grades if ties == "worst" else -grades, kind="stable")
+            place = np.argsort(order)  # by code: its place among tied documents
+            block = np.cumsum(ranked.tied == 0)
+            codes = codes[np.argsort(block * len(order) + place[codes], kind="stable")]
+        return RankedCodes.in_order(ranked.ids, ranked.indptr, codes, ranked.retrieved)
 
     def _condensed(self, ties: str) -> RankedCodes:
         """As `_settled`, without documents that were not judged."""
@@ -188,4 +189,4 @@ class Ranking:
         starts = full.indptr[:-1]
         retrieved = above[starts + full.retrieved] - above[starts]
         indptr = judgments.condensed_indptr
-        return RankedCodes(indptr, full.codes[kept], tied.astype(np.uint8), retrieved)
+        return RankedCodes(full.ids, indptr, full.codes[kept], tied.astype(np.uint8), retrieved)

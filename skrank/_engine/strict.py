@@ -38,8 +38,6 @@ class StrictTables(Tables):
         Documents that were not judged have this code or a higher code.
     needed : int64 ndarray (n_queries,)
         Number of relevant documents from which on precision counts.
-    ids : ndarray (n_queries,), optional
-        Query ids, for messages. Default: the numbers of the queries.
 
     Examples
     --------
@@ -57,7 +55,6 @@ class StrictTables(Tables):
     found: np.ndarray
     unjudged: int
     needed: np.ndarray
-    ids: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         check.check_choice("kernel", self.kernel, ("interpolated", "inferred"))
@@ -73,7 +70,7 @@ class StrictTables(Tables):
         out = np.empty(len(inverse))
         kernel, form = getattr(strict, self.kernel), Strict(self.found, self.unjudged, self.needed)
         stopped = run_chunks(kernel, ranked.indptr, ranked.lists, form, inverse, out)
-        refuse_order(self.name, stopped, self.ids)
+        refuse_order(self.name, stopped, ranked.ids)
         return out
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
@@ -81,17 +78,16 @@ class StrictTables(Tables):
         return judgments.totals(self.found)
 
 
-def refuse_order(name: str, stopped: Iterable[int], ids: np.ndarray | None) -> None:
+def refuse_order(name: str, stopped: Iterable[int], ids: np.ndarray) -> None:
     """Raise the error for the first query in which the order of tied documents matters.
 
     `stopped` has the number of such a query, or -1, for each chunk of queries.
     """
     queries = [query for query in stopped if query >= 0]
     if queries:
-        query = queries[0] if ids is None else ids[queries[0]]
         raise ValueError(
             f"{name} has no closed form over random orders, and its value depends on the "
-            f"order of tied documents in query {show(query)}: break the ties of "
+            f"order of tied documents in query {show(ids[queries[0]])}: break the ties of "
             'the scores, or choose ties="stable", "worst" or "best".'
         )
 

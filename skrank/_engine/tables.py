@@ -63,11 +63,6 @@ class Scale:
         }
 
     @property
-    def sizes(self) -> np.ndarray:
-        """Number of documents of each query."""
-        return self.judgments.queries.sizes
-
-    @property
     def judged(self) -> np.ndarray:
         """Whether documents of each code were judged."""
         return np.arange(len(self.labels)) < self.unjudged

@@ -51,14 +51,6 @@ class LambdaLossWeights(NamedTuple):
     even: np.ndarray  # by rank
 
 
-class _Part(NamedTuple):
-    """Ranks of the documents in a tile: low .. low + size - 1. Upper ranks are 0 .. last - 1."""
-
-    low: int
-    size: int
-    last: int
-
-
 class _Upper(NamedTuple):
     """The document that is compared with a tile."""
 
@@ -147,12 +139,11 @@ def _load(tile, low, size, ranks, score):
 
 
 @subroutine()
-def _compare(tile, part, ranks, score, step, scale, wide):
+def _compare(tile, low, size, last, ranks, score, step, scale, wide):
     """Compare the documents of a tile with the documents above them.
 
     Returns the sum of the pulls of these pairs.
     """
-    low, size, last = part
     real, end = tile.dtype.type, tiles.padded(size, LANES)
     for r in range(last):
         near, begin, rank = FIELD + low - r, 0, real(-1)
@@ -208,8 +199,7 @@ def lambdas(first, last, indptr, lists, tables, pairs, wide, out, work):
             size = tiles.least(CAPACITY, n - low)
             _load(tile, low, size, ranks, score)
             last_upper = tiles.least(low + size - 1, pairs.truncation)
-            part = _Part(low, size, last_upper)
-            pulls += _compare(tile, part, ranks, score, step, scale, wide)
+            pulls += _compare(tile, low, size, last_upper, ranks, score, step, scale, wide)
             tiles.collect(tile, GRAD, low, size, sums[0])
             tiles.collect(tile, HESS, low, size, sums[1])
         lambdarank.write(out, q, start, order[start:stop], sums, pulls, weight[q], pairs)

@@ -21,7 +21,7 @@ from skrank._kernels import softrank_pairs
 from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.lambdarank import clear, score_range
 from skrank._kernels.simd import PEAK, UNIT, reach
-from skrank._kernels.tiles import least
+from skrank._kernels.tiles import least, longest
 
 _LEAST_SPREAD = 0.01  # smaller standard deviations of scores count as this, if sigma is relative
 _WIDEST = 1000.0  # largest range of scores, in theta / UNIT, before `_narrowed` is called
@@ -37,14 +37,6 @@ class Soft(NamedTuple):
     weight: np.ndarray  # by query
     sigma: float
     relative: bool  # whether sigma is in units of the standard deviation of a query's scores
-
-
-class SoftGradients(NamedTuple):
-    """Output of kernels."""
-
-    grad: np.ndarray | None  # None if only values are needed
-    hess: np.ndarray | None
-    values: np.ndarray  # by query
 
 
 @subroutine()
@@ -95,8 +87,8 @@ def _place(codes, scores, gain_of, middle, scale, documents):
 
 
 @subroutine()
-def load(soft, start, stop, unit, documents):
-    """Fill in the documents of a query, relevant documents first; scores times unit / theta.
+def load(soft, start, stop, documents):
+    """Fill in the documents of a query, relevant documents first; scores times UNIT / theta.
 
     Returns the number of relevant documents, and theta.
     """
@@ -107,7 +99,7 @@ def load(soft, start, stop, unit, documents):
     if soft.relative:
         sigma *= _spread(scores, best, middle)
     theta = math.sqrt(2.0) * sigma  # standard deviation of the difference of two scores
-    scale = unit / theta
+    scale = UNIT / theta
     if (best - worst) * scale > _WIDEST:
         far = reach(documents.score[0]) + 1.0  # in the precision of the scores of `documents`
         scores = _narrowed(scores, scale, far)
@@ -153,53 +145,46 @@ def _sum_values(documents, n_relevant, shift):
 
 
 @subroutine()
-def write(documents, start, n, scale, theta, unit, gradients):
+def write(documents, start, n, scale, theta, grad, hess):
     """Fill in the gradients of a query from the sums `slope` and `curve` times constant factors.
 
     `scale` is PEAK / (best value) times the weight of the query.
     """
     position, slope, curve = documents.position, documents.slope, documents.curve
-    grad, hess = gradients
-    grad_factor, hess_factor = -scale / theta, 0.5 * scale / (theta * theta * unit)
+    grad_factor, hess_factor = -scale / theta, 0.5 * scale / (theta * theta * UNIT)
     for i in range(n):
         row = start + position[i]
         grad[row] = grad_factor * slope[i]
         hess[row] = hess_factor * curve[i]
 
 
-@kernel()
-def _gradients(first, last, indptr, soft, shift, workspace, values, gradients):
-    """As `gradients`, which is None or two arrays here: numba compiles each case by itself."""
+def _workspace(first, last, indptr, soft, shift, values, grad, hess):
+    n, real = longest(first, last, indptr), values.dtype if grad is None else grad.dtype
+    return softrank_pairs.make(n, real), softrank_pairs.make_workspace(n, shift, real)
+
+
+@kernel(work=_workspace)
+def gradients(first, last, indptr, soft, shift, values, grad, hess, workspace):
+    """Fill in the value, and gradient and curvature of (1 - value) * weight of the query.
+
+    `shift` belongs to the discount 1 / log2(shift + x), or is None for average precision. If `grad`
+    and `hess` are None, only values are computed; numba compiles each case by itself. Pairs are
+    computed in the precision of `grad`, or else of `values`, and summed in double precision.
+    """
     documents, work = workspace
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n, scale = stop - start, soft.inverse[q]
         values[q] = 0.0
-        if gradients is not None:
+        if grad is not None:
             scale *= soft.weight[q]
             scale *= PEAK
-            clear(gradients[0], gradients[1], start, stop)
+            clear(grad, hess, start, stop)
         if scale == 0:
             continue
-        n_relevant, theta = load(soft, start, stop, UNIT, documents)
+        n_relevant, theta = load(soft, start, stop, documents)
         softrank_pairs.expect(documents, n, n_relevant, shift, work)
         values[q] = soft.inverse[q] * _sum_values(documents, n_relevant, shift)
-        if gradients is not None:
+        if grad is not None:
             softrank_pairs.pull(documents, n, n_relevant, shift, work)
-            write(documents, start, n, scale, theta, UNIT, gradients)
-
-
-def gradients(first, last, indptr, soft, shift, out):
-    """Fill in the value, and gradient and curvature of (1 - value) * weight of the query.
-
-    `shift` belongs to the discount 1 / log2(shift + x), or is None for average precision. If
-    ``out.grad`` is None, only values are computed. Pairs are computed in the precision of
-    ``out.grad``, or else of ``out.values``, and summed in double precision.
-    """
-    real = out.values.dtype if out.grad is None else out.grad.dtype
-    longest = int(np.diff(indptr[first : last + 1]).max())
-    documents = softrank_pairs.make(longest, real)
-    work = softrank_pairs.make_workspace(longest, shift, real)
-    filled = None if out.grad is None else (out.grad, out.hess)
-    workspace = documents, work
-    _gradients(first, last, indptr, soft, shift, workspace, out.values, filled)
+            write(documents, start, n, scale, theta, grad, hess)

@@ -108,8 +108,6 @@ def metric_from_function(
 class ListMetric(Metric):
     """A metric that is a Python function of one list, whose tables are `GenericTables`."""
 
-    reads_judgments: ClassVar[bool] = True
-
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionMetric(ListMetric):
@@ -155,11 +153,10 @@ class FunctionMetric(ListMetric):
 
     def tables(self, scale: Scale, k: int | None) -> GenericTables:
         """Tables whose values are means of the function over all orders of tied documents."""
-        labels = scale.judgments.graded(self.unjudged)
+        labels = np.where(scale.judged, scale.labels, self.unjudged)
         both = check.takes_unretrieved(self.function)
         function = self.function if both else lambda ranked, _: self.function(ranked)
-        ids = scale.judgments.queries.ids
-        return GenericTables(str(self), function, labels, scale.labels > 0, scale.unjudged, k, ids)
+        return GenericTables(str(self), function, labels, scale.labels > 0, scale.unjudged, k)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,8 +178,6 @@ class GenericTables(Tables):
         Documents that were not judged have this code or a higher code.
     k : int or None
         Number of ranks that the function gets; None for all.
-    ids : ndarray (n_queries,)
-        Ids of the queries, for messages.
     """
 
     name: str
@@ -191,7 +186,6 @@ class GenericTables(Tables):
     found: np.ndarray
     unjudged: int
     k: int | None
-    ids: np.ndarray
 
     @property
     def relevant(self) -> np.ndarray:
@@ -201,29 +195,26 @@ class GenericTables(Tables):
         out = np.zeros(len(inverse))
         for query in np.flatnonzero(inverse).tolist():
             start, end = ranked.indptr[query : query + 2]
-            shown = start + ranked.retrieved[query]
-            left = ranked.codes[shown:end]
-            left = self.labels[left[left < self.unjudged]]
-            k = shown - start if self.k is None else min(self.k, shown - start)
-            orders = _orders_of_ties(ranked.codes[start:shown], ranked.tied[start:shown], k)
+            n, name = ranked.retrieved[query], show(ranked.ids[query])
+            retrieved = slice(start, start + n)
+            codes = ranked.codes[start + n : end]
+            unretrieved = self.labels[codes[codes < self.unjudged]]
+            k = n if self.k is None else min(self.k, n)
+            orders = _orders_of_ties(ranked.codes[retrieved], ranked.tied[retrieved], k)
             if orders is None:
                 raise ValueError(
-                    f"the tied documents of query {self._query(query)} have more than "
-                    f"{_MOST_ORDERS} orders, and {self.name}, a Python function of one list, would "
-                    "be called for each of them: break the ties of the scores, set a cut-off, or "
-                    'choose ties="stable", "worst" or "best".'
+                    f"the tied documents of query {name} have more than {_MOST_ORDERS} orders, and "
+                    f"{self.name}, a Python function of one list, would be called for each of "
+                    "them: break the ties of the scores, set a cut-off, or choose "
+                    'ties="stable", "worst" or "best".'
                 )
-            lists, chances = orders
-            values = [self._value(self.labels[codes], left, query) for codes in lists]
-            out[query] = inverse[query] * float(chances @ values)
+            values = []
+            for codes in orders[0]:
+                labels = self.labels[codes]
+                value = self.function(labels, unretrieved.copy())
+                values.append(check.list_value(value, self.name, name, labels))
+            out[query] = inverse[query] * float(orders[1] @ values)
         return out
-
-    def _value(self, labels: np.ndarray, left: np.ndarray, query: int) -> float:
-        value = self.function(labels, left.copy())
-        return check.list_value(value, self.name, self._query(query), labels)
-
-    def _query(self, query: int) -> str:
-        return show(self.ids[query])
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
         """Raises: the best list is not known."""

@@ -10,9 +10,10 @@ from typing import ClassVar
 import numpy as np
 
 from skrank import _validation as check
+from skrank._engine.metric import Counts
 from skrank._engine.names import register
 from skrank._engine.parameters import count, parameter
-from skrank.metrics.sets import Counts, Ratio, RelevantSet
+from skrank.metrics.sets import Ratio, RelevantSet
 
 
 @register("accuracy")

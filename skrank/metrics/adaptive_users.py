@@ -37,8 +37,6 @@ class ReaderTables(Tables):
         Largest number of ranks that the user reads.
     goal : float
         Sum of gains that the user wants.
-    ids : ndarray (n_queries,)
-        Query ids, for messages.
     """
 
     axes: ClassVar = {"gain": ("codes",)}
@@ -47,7 +45,6 @@ class ReaderTables(Tables):
     gain: np.ndarray
     limit: int
     goal: float
-    ids: np.ndarray
 
     @property
     def relevant(self) -> np.ndarray:
@@ -59,7 +56,7 @@ class ReaderTables(Tables):
         out = np.empty(len(inverse))
         form = Reader(readers.MODELS.index(self.kernel), self.gain, self.limit, self.goal)
         stopped = run_chunks(readers.values, ranked.indptr, ranked.lists, form, inverse, out)
-        refuse_order(self.kernel, stopped, self.ids)
+        refuse_order(self.kernel, stopped, ranked.ids)
         return out
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
@@ -78,12 +75,9 @@ class ReaderModel(UserModel):
 
     T: float
 
-    reads_judgments: ClassVar[bool] = True
-
     def tables(self, scale: Scale, k: int | None) -> Tables:
         """Input of the compiled loop of this metric."""
-        gain, ids = gain_shares(self, self.gain, scale), scale.judgments.queries.ids
-        return ReaderTables(self.kernel, gain, self.limit, self.T, ids)
+        return ReaderTables(self.kernel, gain_shares(self, self.gain, scale), self.limit, self.T)
 
 
 @register("inst")
@@ -232,8 +226,8 @@ class NearlyERR(UserModel, ListMetric):
             "all": np.ones_like(rank), "rank": 1 / rank, "rbp": powers(self.p, rank - 1),
             "insq": insq_weights(self.T)(rank),
         }[self.patience]  # fmt: skip
-        function, ids = partial(_mean_gain, goes_on), scale.judgments.queries.ids
-        return GenericTables(str(self), function, gain, gain > 0, scale.unjudged, self.limit, ids)
+        function = partial(_mean_gain, goes_on)
+        return GenericTables(str(self), function, gain, gain > 0, scale.unjudged, self.limit)
 
 
 def _mean_gain(goes_on: np.ndarray, gains: np.ndarray, _: np.ndarray) -> float:

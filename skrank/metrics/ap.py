@@ -9,14 +9,13 @@ from typing import ClassVar
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.judgments import Judgments
 from skrank._engine.metric import DividedByIdeal, Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import choice, parameter
 from skrank._engine.quadratic import PairWorth, QuadraticTables
 from skrank._engine.queries import RankedCodes
 from skrank._engine.strict import StrictMetric, StrictTables
-from skrank._engine.tables import Scale, Swaps, Tables, discounts, ratio
+from skrank._engine.tables import Scale, discounts, ratio
 
 
 @register("ap", "map")
@@ -55,42 +54,34 @@ class AP(DividedByIdeal, Metric):
     rel: float = parameter(1.0, check.check_rel)
     normalize: str = choice("all", ("all", "ideal", "retrieved"))
 
-    def tables(self, scale: Scale, k: int | None) -> Tables:
+    def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """The precision at a relevant document of rank n: 1 / n per relevant document up to n."""
         relevant = (scale.labels >= self.rel).astype(np.float64)
         weights = discounts(lambda rank: 1 / rank, scale.longest, k)
         pairs = PairWorth(weights, relevant, relevant, np.multiply)
-        tables = QuadraticTables(relevant, weights, pairs, ideal=(relevant, np.sign(weights)))
-        return _RetrievedTables(tables, k) if self.normalize == "retrieved" else tables
+        ideal = relevant, np.sign(weights)
+        if self.normalize == "retrieved":
+            return _RetrievedTables(relevant, weights, pairs, ideal=ideal, k=k)
+        return QuadraticTables(relevant, weights, pairs, ideal=ideal)
 
 
 @dataclass(frozen=True, eq=False)
-class _RetrievedTables(Tables):
+class _RetrievedTables(QuadraticTables):
     """Average precision over the number of relevant documents among the first k.
 
     `values` divides by this number in place of the best sum: of `inverse` it reads only where it is
     0. Gradients are those of the sum.
     """
 
-    sums: QuadraticTables
-    k: int | None
+    k: int | None = None
 
-    def check_fit(self, scale: Scale) -> None:
-        self.sums.check_fit(scale)
-
-    @property
-    def relevant(self) -> np.ndarray:
-        return self.sums.relevant
-
-    def ideals(self, judgments: Judgments) -> np.ndarray:
-        return self.sums.ideals(judgments)
-
-    def swaps(self, judgments: Judgments) -> Swaps:
-        return self.sums.swaps(judgments)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "cut", False)
 
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
         counted, starts = inverse > 0, ranked.indptr[:-1]
-        sums = self.sums.values(ranked, counted.astype(np.float64))
+        sums = super().values(ranked, counted.astype(np.float64))
         shown = ranked.retrieved if self.k is None else np.minimum(ranked.retrieved, self.k)
         ends = starts + shown
         above = np.append(0, np.cumsum(self.relevant[ranked.codes]))
@@ -160,8 +151,5 @@ class InfAP(StrictMetric):
 
     def tables(self, scale: Scale, k: int | None) -> StrictTables:
         """Input of the compiled loop of this metric."""
-        needed = np.zeros(len(scale.judgments.queries), np.int64)
-        found = scale.labels >= self.rel
-        return StrictTables(
-            "infap", "inferred", found, scale.unjudged, needed, scale.judgments.queries.ids
-        )
+        needed = np.zeros(scale.n_queries, np.int64)
+        return StrictTables("infap", "inferred", scale.labels >= self.rel, scale.unjudged, needed)

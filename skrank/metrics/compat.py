@@ -56,11 +56,9 @@ class Compat(ListMetric):
 
     def tables(self, scale: Scale, k: int | None) -> GenericTables:
         """Tables whose function compares a list with its ideal ranking."""
-        ids, judged = scale.judgments.queries.ids, scale.judged
-        labels = np.where(judged, scale.labels, 0.0)
-        return GenericTables(
-            str(self), partial(_overlap, self), labels, labels > 0, scale.unjudged, k, ids
-        )
+        labels = np.where(scale.judged, scale.labels, 0.0)
+        function = partial(_overlap, self)
+        return GenericTables(str(self), function, labels, labels > 0, scale.unjudged, k)
 
 
 def _overlap(metric: Compat, ranked: np.ndarray, unretrieved: np.ndarray) -> float:

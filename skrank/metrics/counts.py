@@ -8,11 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from skrank import _validation as check
+from skrank._engine.metric import Counts, Values
 from skrank._engine.names import register
-from skrank._engine.parameters import parameter
 from skrank._engine.tables import Scale
-from skrank.metrics.sets import HitsMetric
+from skrank.metrics.sets import HitsMetric, RelevantHits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,14 +30,10 @@ class CountMetric(HitsMetric):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RelevantCount(CountMetric):
+class RelevantCount(RelevantHits, CountMetric):
     """A number of relevant documents."""
 
-    rel: float = parameter(1.0, check.check_rel)
-
-    def hits(self, scale: Scale) -> np.ndarray:
-        """Labels of at least `rel`."""
-        return scale.labels >= self.rel
+    average: str = "sum"
 
 
 @register("num_q")
@@ -68,9 +63,7 @@ class NumQueries(CountMetric):
 
     cut_instead: ClassVar[str | None] = "num_ret@k"
 
-    def values(
-        self, sums: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
-    ) -> tuple[np.ndarray, None]:
+    def values(self, sums: Counts, shown: Counts, relevant: Counts, total: Counts) -> Values:
         """1 for each query."""
         return np.ones(len(sums)), None
 
@@ -98,9 +91,7 @@ class NumRetrieved(CountMetric):
     2.0
     """
 
-    def values(
-        self, sums: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
-    ) -> tuple[np.ndarray, None]:
+    def values(self, sums: Counts, shown: Counts, relevant: Counts, total: Counts) -> Values:
         """The number of documents of the list, down to the cut-off."""
         return shown, None
 
@@ -134,9 +125,7 @@ class NumRelevant(RelevantCount):
 
     cut_instead: ClassVar[str | None] = "num_rel_ret@k"
 
-    def values(
-        self, sums: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
-    ) -> tuple[np.ndarray, None]:
+    def values(self, sums: Counts, shown: Counts, relevant: Counts, total: Counts) -> Values:
         """The number of relevant documents of the query."""
         return relevant, None
 

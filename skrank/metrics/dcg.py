@@ -11,7 +11,7 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.elementwise import elementwise
-from skrank._engine.metric import Metric
+from skrank._engine.metric import Counts, Metric, Values
 from skrank._engine.names import register
 from skrank._engine.parameters import number, parameter
 from skrank._engine.quadratic import QuadraticTables
@@ -129,9 +129,7 @@ class DCG(Metric):
         gain = gain_per_code(self.gain, scale.labels, scale)
         return QuadraticTables(gain, discounts(self.discount_at, scale.longest, k))
 
-    def values(
-        self, sums: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
-    ) -> tuple[np.ndarray, None]:
+    def values(self, sums: Counts, shown: Counts, relevant: Counts, total: Counts) -> Values:
         """The sum; with the discount "letor", 0 for queries with fewer than k documents."""
         if self.discount == "letor" and self.k is not None:
             return np.where(total < self.k, 0.0, sums), None

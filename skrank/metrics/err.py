@@ -54,11 +54,6 @@ class ERR(Metric):
     gain: Gain = parameter("exp2", check_gain)
     max_grade: int | None = parameter(None, check.check_max_grade)
 
-    @property
-    def needs_scale(self) -> bool:
-        """True if no parameter gives the highest grade, on which rho depends."""
-        return self.max_grade is None
-
     def tables(self, scale: Scale, k: int | None) -> CascadeTables:
         """Probability rho of each distinct label, and 1 / rank."""
         check.check_grades(scale.labels, scale.max_grade, self, scale.place)

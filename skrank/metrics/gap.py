@@ -73,6 +73,11 @@ class GAP(DividedByIdeal, Metric):
         super().__post_init__()
         self._set(thresholds=check.check_thresholds(self.thresholds, self.max_grade))
 
+    @property
+    def needs_scale(self) -> bool:
+        """False: without thresholds, the highest grade cancels out."""
+        return False
+
     def worth(self, scale: Scale) -> np.ndarray:
         """G of each distinct label, in the order of ``scale.labels``."""
         top = scale.max_grade if self.thresholds is None else len(self.thresholds)

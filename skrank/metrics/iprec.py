@@ -67,12 +67,9 @@ class InterpolatedPrecision(StrictMetric):
 
     def tables(self, scale: Scale, k: int | None) -> StrictTables:
         """Relevant labels, and the number of relevant documents that reach the recall, by query."""
-        found = scale.labels >= self.rel
-        relevant = scale.totals(found)
-        needed = _whole(self.recall * relevant, self.rounding).astype(np.int64)
-        return StrictTables(
-            "iprec", "interpolated", found, scale.unjudged, needed, scale.judgments.queries.ids
-        )
+        relevant = scale.labels >= self.rel
+        needed = _whole(self.recall * scale.totals(relevant), self.rounding).astype(np.int64)
+        return StrictTables("iprec", "interpolated", relevant, scale.unjudged, needed)
 
 
 def _whole(documents: np.ndarray, rounding: str) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.metric import Metric
+from skrank._engine.metric import Counts, Metric, Values
 from skrank._engine.names import register
 from skrank._engine.parameters import number, parameter
 from skrank._engine.quadratic import QuadraticTables
@@ -67,8 +67,6 @@ class RPrecision(Metric):
         ideal = (worth, np.ones(scale.longest))
         return QuadraticTables(worth, steps, offset=scale.longest - ranks, ideal=ideal)
 
-    def values(
-        self, sums: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
-    ) -> tuple[np.ndarray, None]:
+    def values(self, sums: Counts, shown: Counts, relevant: Counts, total: Counts) -> Values:
         """Divided by the cut-off."""
         return ratio(sums, self._cutoff(relevant)), None

@@ -8,7 +8,7 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.elementwise import powers
-from skrank._engine.metric import Metric
+from skrank._engine.metric import Counts, Metric, Values
 from skrank._engine.names import register
 from skrank._engine.parameters import parameter
 from skrank._engine.quadratic import QuadraticTables
@@ -125,8 +125,6 @@ class RBPResidual(Metric):
         missing = (~scale.judged).astype(np.float64)
         return QuadraticTables(missing, persistence_weights(self.p, scale.longest, k))
 
-    def values(
-        self, sums: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
-    ) -> tuple[np.ndarray, None]:
+    def values(self, sums: Counts, shown: Counts, relevant: Counts, total: Counts) -> Values:
         """The sum, plus p^n: the weight of all ranks below the n documents of the list."""
         return sums + powers(self.p, shown), None

@@ -9,13 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.metric import Metric
+from skrank._engine.metric import Counts, Metric, Values
 from skrank._engine.names import register
 from skrank._engine.parameters import choice, number, parameter
 from skrank._engine.quadratic import PairWorth, QuadraticTables
 from skrank._engine.tables import Scale, discounts, ratio
 
-Counts = np.ndarray  # numbers of documents, one per query
 Ratio = tuple[np.ndarray, np.ndarray]  # numerators and denominators, one per query
 
 
@@ -44,23 +43,26 @@ class SetMetric(HitsMetric):
     def counts(self, hits: Counts, shown: Counts, relevant: Counts, total: Counts) -> Ratio:
         """Numerator, linear in the number of hits, and denominator; for the others see `values`."""
 
-    def values(
-        self, sums: np.ndarray, shown: np.ndarray, relevant: np.ndarray, total: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray | None]:
+    def values(self, sums: Counts, shown: Counts, relevant: Counts, total: Counts) -> Values:
         """The ratio. With "micro", denominators are weights: the mean is the ratio of two sums."""
         above, below = self.counts(sums, shown, relevant, total)
         return ratio(above, below), below if self.average == "micro" else None
 
 
 @dataclass(frozen=True, kw_only=True)
-class RelevantSet(SetMetric):
-    """A set metric that counts relevant documents."""
+class RelevantHits(HitsMetric):
+    """A metric whose hits are relevant documents."""
 
     rel: float = parameter(1.0, check.check_rel)
 
     def hits(self, scale: Scale) -> np.ndarray:
         """Labels of at least `rel`."""
         return scale.labels >= self.rel
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelevantSet(RelevantHits, SetMetric):
+    """A set metric that counts relevant documents."""
 
 
 @register("precision", "p")

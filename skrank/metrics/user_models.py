@@ -63,11 +63,6 @@ class UserModel(Reading):
     gain: Gain = parameter("linear", check_gain)
     max_grade: int | None = parameter(None, check.check_max_grade)
 
-    @property
-    def needs_scale(self) -> bool:
-        """True if the highest grade, whose gain is the divisor, is not a parameter."""
-        return self.max_grade is None
-
 
 @register("insq")
 @dataclass(frozen=True, kw_only=True)

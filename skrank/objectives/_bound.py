@@ -121,7 +121,7 @@ class BoundMixture(BoundObjective):
         check.check_gradients(grad, hess, self.objective)
 
 
-def blocks(judgments: Judgments) -> Iterator[tuple[slice, slice, Judgments]]:
+def query_blocks(judgments: Judgments) -> Iterator[tuple[slice, slice, Judgments]]:
     """Queries, rows and judgments of each block: whole queries, in their order."""
     indptr, n_rows = judgments.indptr, judgments.queries.n_rows
     size = max(_BLOCK, _BLOCK_OF_A_THREAD * thread_count())

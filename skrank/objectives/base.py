@@ -19,7 +19,13 @@ from skrank._engine.names import elsewhere, name_in, refuse_sum, registry
 from skrank._engine.parameters import Parameterised
 from skrank._typing import Options, Weights
 from skrank.metrics import Metric, metric
-from skrank.objectives._bound import BoundMixture, BoundObjective, blocks, read_rows
+from skrank.objectives._bound import (
+    BoundBlocks,
+    BoundMixture,
+    BoundObjective,
+    query_blocks,
+    read_rows,
+)
 
 WRAPPED = ("metric", "objective")  # a text such as "lambdarank:gap" has this field after the colon
 
@@ -85,17 +91,18 @@ class Objective(Parameterised, ABC):
 
     def bind_blocks(
         self, judgments: Judgments, weights: Weights, max_grade: int | None
-    ) -> list[tuple[slice, BoundObjective]]:
-        """Rows of each block of queries, and the objective bound to them, to save memory.
+    ) -> BoundObjective:
+        """As `bind`, but if the objective is `by_query`, of one block after the other.
 
-        There is one block of all queries unless the objective is `by_query`.
+        So the memory of a call is that of a block.
         """
-        everything = [(slice(None), slice(None), judgments)]
+        if not self.by_query:
+            return self.bind(judgments, weights, max_grade=max_grade)
         parts = []
-        for queries, rows, block in blocks(judgments) if self.by_query else everything:
-            some = None if weights is None else weights[queries]
-            parts.append((rows, self.bind(block, some, max_grade=max_grade)))
-        return parts
+        for queries, rows, block in query_blocks(judgments):
+            weights_of_block = None if weights is None else weights[queries]
+            parts.append((rows, self.bind(block, weights_of_block, max_grade=max_grade)))
+        return BoundBlocks(parts) if len(parts) > 1 else parts[0][1]
 
     def __call__(
         self,

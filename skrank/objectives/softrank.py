@@ -15,7 +15,7 @@ from skrank._engine.parameters import flag, number
 from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.threads import run_chunks
 from skrank._kernels import softrank
-from skrank._kernels.softrank import Soft, SoftGradients
+from skrank._kernels.softrank import Soft
 from skrank._typing import Weights
 from skrank.metrics import AP, DCG, GAP, Metric, metric
 from skrank.metrics.dcg import SHIFTS
@@ -194,9 +194,7 @@ class BoundSoftRank(BoundFunction):
     def values(self, scores: np.ndarray) -> np.ndarray:
         """Smooth value of each query; 0 without a relevant document."""
         check.check_finite_scores(scores, self.judgments.queries, self.needs)
-        out = np.empty(len(self.inverse))
-        self._run(scores, SoftGradients(None, None, out))
-        return out
+        return self._run(scores, None, None)
 
     def _fill(
         self,
@@ -207,12 +205,15 @@ class BoundSoftRank(BoundFunction):
         losses: np.ndarray,
     ) -> None:
         """Fill in 1 - value of each query with a relevant document, and the derivatives."""
-        out = SoftGradients(grad, hess, np.empty(len(self.inverse)))
-        self._run(scores, out)
-        losses[:] = weight * np.where(self.empty, 0.0, 1.0 - out.values)
+        values = self._run(scores, grad, hess)
+        losses[:] = weight * np.where(self.empty, 0.0, 1.0 - values)
 
-    def _run(self, scores: np.ndarray, out: SoftGradients) -> None:
-        """Run the kernel."""
+    def _run(
+        self, scores: np.ndarray, grad: np.ndarray | None, hess: np.ndarray | None
+    ) -> np.ndarray:
+        """Smooth value of each query; fills in the derivatives unless they are None."""
         sigma, relative = self.objective.sigma, self.objective.relative
+        values = np.empty(len(self.inverse))
         soft = Soft(self.codes, scores, self.gain, self.inverse, self.weight, sigma, relative)
-        run_chunks(softrank.gradients, self.indptr, soft, self.shift, out)
+        run_chunks(softrank.gradients, self.indptr, soft, self.shift, values, grad, hess)
+        return values

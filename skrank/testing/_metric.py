@@ -209,7 +209,7 @@ def _deltas(plan: Plan) -> np.ndarray:
     tied, n = np.zeros(len(codes), np.uint8), np.array([len(codes)])
 
     def value(ranked: np.ndarray) -> float:
-        lists = RankedCodes(np.append(0, n), ranked, tied, n)
+        lists = RankedCodes(plan.judgments.queries.ids, np.append(0, n), ranked, tied, n)
         return float(plan.tables.values(lists, plan.inverse)[0])
 
     out = np.zeros((len(codes), len(codes)))

@@ -107,11 +107,11 @@ def test_labels_above_the_highest_grade_of_a_metric():
 
 @dataclass(frozen=True, kw_only=True)
 class OfSizes(skrank.Metric):
-    """Its tables read the sizes of queries without `reads_judgments`."""
+    """Its tables read the number of queries without `reads_judgments`."""
 
     def tables(self, scale, k):
         return extending.QuadraticTables(
-            scale.labels, 1.0 / scale.sizes.max() * np.ones(scale.longest)
+            scale.labels, 1.0 / scale.n_queries * np.ones(scale.longest)
         )
 
 
