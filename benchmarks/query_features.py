@@ -11,18 +11,16 @@ are means over files, and over seeds of trees.
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
 from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
-from lightgbm import LGBMRanker
+from raw_features import METRICS, seconds, trees  # in this folder
 from sklearn.datasets import load_svmlight_file
 
 import skrank
 
-METRICS = [skrank.metric("ndcg@10"), skrank.metric("ap")]
 KINDS = ["rank", "zscore", "share", "difference"]
 MAPS: dict[str, skrank.QueryFeatures | None] = {"features as they are": None}
 MAPS |= {f"{kind} only": skrank.QueryFeatures(kind, keep_original=False) for kind in KINDS}
@@ -58,13 +56,9 @@ def models(seeds: int, alpha: float) -> list[tuple[str, Callable[..., skrank.Lin
     linear = skrank.LinearRanker("gap", alpha=alpha, features="standard")
     made = [("linear", linear.fit)]
     for seed in range(seeds):
-        trees = LGBMRanker(
-            n_estimators=60, learning_rate=0.05, num_leaves=15, min_child_samples=50,
-            extra_trees=True, reg_lambda=10, colsample_bytree=0.7, n_jobs=1, verbosity=-1,
-            random_state=seed,
-        )  # fmt: skip
-        made.append(("trees", skrank.GroupedRanker(trees, objective="gap").fit))
-        made.append(("from linear", skrank.GroupedRanker(trees, objective="gap", init=linear).fit))
+        for name, init in (("trees", None), ("from linear", linear)):
+            ranker = skrank.GroupedRanker(trees(seed), objective="gap", init=init)
+            made.append((name, ranker.fit))
     return made
 
 
@@ -89,12 +83,6 @@ def times() -> None:
         features = skrank.QueryFeatures(kind).fit(X)
         took = seconds(features.transform, X, groups)
         print(f"{kind}: {took / len(X) * 1e6:.1f} s per million rows of 30 features")
-
-
-def seconds(call: Callable[..., object], *arguments: object) -> float:
-    start = time.perf_counter()
-    call(*arguments)
-    return time.perf_counter() - start
 
 
 if __name__ == "__main__":
