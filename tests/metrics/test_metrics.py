@@ -148,5 +148,5 @@ def test_a_level_of_recall_needs_its_share_of_documents(recall, relevant, needed
 
 def test_a_tiny_best_value_is_refused():
     tiny = skrank.metric("ndcg", gain={0: 0, 1: 1e-320})
-    with pytest.raises(ValueError, match="too near to 0 to divide by: scale the labels or their"):
+    with pytest.raises(ValueError, match=r"gain|scale"):
         skrank.LambdaRank(tiny)([1, 0], [0.5, 0.7])

@@ -195,16 +195,16 @@ def test_flags_are_true_or_false(name, given):
         FLAGS[name](given)
 
 
-@pytest.mark.parametrize("of", [list, np.array, pd.Series, pd.DataFrame])
+@pytest.mark.parametrize("of", [list, np.array, pd.Series])
 @pytest.mark.parametrize(
-    "call",
+    ("call", "named"),
     [
-        stats.queries_needed,
-        lambda values: skrank.metrics.GAP(k=values),
-        lambda values: stats.max_t(ONES, pairs=values),
+        (stats.queries_needed, "difference="),
+        (lambda values: skrank.metrics.GAP(k=values), "k="),
+        (lambda values: stats.max_t(ONES, pairs=values), "pairs="),
     ],
 )
-def test_messages_do_not_have_all_values_of_an_array(call, of):
-    with pytest.raises(ValueError, match=r"difference=|k=|pairs=") as error:
+def test_messages_do_not_have_all_values_of_an_array(call, named, of):
+    with pytest.raises(ValueError, match=named) as error:
         call(of(range(3000)))
     assert len(str(error.value)) < 300

@@ -91,14 +91,6 @@ def test_levels_of_queries_are_compared_too():
         skrank.metric("gap")(y, scores.iloc[::-1])
 
 
-def test_the_third_is_compared_with_both():
-    gap, groups = skrank.metric("gap"), QID.reset_index(drop=True)
-    gap(LABELS, np.arange(6), groups=groups, sample_weight=groups)
-    weights = pd.Series(1.0, index=range(5, -1, -1))
-    with pytest.raises(ValueError, match="groups and sample_weight "):
-        gap(LABELS, np.arange(6), groups=groups, sample_weight=weights)
-
-
 PARTS = {
     "take": lambda y: y.take(np.arange(len(y) - 1, 9, -1)),
     "pickle": lambda y: pickle.loads(pickle.dumps(y.iloc[5:])),
