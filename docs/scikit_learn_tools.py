@@ -209,7 +209,6 @@ TOOLS = (
             ).fit(DATA)
         """),
         result="chosen.get_support()",
-        oracle="forward_selection",
     ),
     Tool(
         "SelectFromModel",
@@ -278,13 +277,11 @@ TOOLS = (
             "inner = GridSearchCV(model, grid, scoring=scoring, cv=skrank.QueryKFold(2))", "inner"
         ),
         result=SCORES,
-        oracle="nested",
     ),
     Tool(
         "Pipeline",
         **validated('pipe = Pipeline([("scale", StandardScaler()), ("rank", model)])', "pipe"),
         result=SCORES,
-        oracle="scaled",
         remark=(
             "The `GroupedRanker` is the last step. A pipeline inside a `GroupedRanker` may "
             "end in a regressor or classifier, not in the ranker of a booster."
@@ -299,7 +296,6 @@ TOOLS = (
             "pipe",
         ),
         result=SCORES,
-        oracle="scaled_columns",
     ),
     Tool(
         "TransformedTargetRegressor",
@@ -307,7 +303,6 @@ TOOLS = (
     model, func=np.sign, inverse_func=np.positive, check_inverse=False
 )"""),
         result=SCORES,
-        oracle="binary_target",
         remark=(
             "This model is trained on binary labels and evaluated on grades. `inverse_func` "
             "must increase over all scores, which may be negative."
@@ -317,7 +312,6 @@ TOOLS = (
         "VotingRegressor",
         **ensemble('VotingRegressor([("one", model), ("two", Ridge(alpha=10.0))])'),
         result=SCORES,
-        oracle="vote",
         remark=(
             "`VotingRegressor` averages scores without scaling: its members need scores of "
             "the same scale."
@@ -331,7 +325,6 @@ TOOLS = (
             refused=STACK["routing"].code.replace("skrank.GroupedRanker(Ridge())", "Ridge()"),
         ),
         result=SCORES,
-        oracle="stack",
         models=RANKERS,
         remark=(
             "The inner `cv` must keep queries whole. With metadata routing, wrap all "
@@ -359,7 +352,6 @@ TOOLS = (
         "CalibratedClassifierCV",
         **{mode: replace(one, note="for classifiers only") for mode, one in CALIBRATE.items()},
         result=SCORES,
-        oracle="calibrated",
         models=("logistic",),
     ),
     Tool(
@@ -393,7 +385,6 @@ TOOLS = (
             refused_models=("lightgbm",),
         ),
         result="[trial.value for trial in search.study_.trials]",
-        oracle="search_trials",
         package="optuna_integration",
         remark="Leave `subsample` at 1.0: smaller values draw rows.",
     ),

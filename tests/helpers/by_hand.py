@@ -11,8 +11,6 @@ import lightgbm
 import numpy as np
 import xgboost
 from sklearn.base import clone, is_classifier
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.linear_model import Ridge
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
@@ -26,8 +24,8 @@ CV = skrank.QueryKFold(3)
 FOLDS = list(CV.split(X, RELEVANCE, groups=QID))
 
 
-def train(model, rows, columns=slice(None), labels=RELEVANCE, features=X):
-    features, inner = features[:, columns], model
+def train(model, rows, columns=slice(None), labels=RELEVANCE):
+    features, inner = X[:, columns], model
     if isinstance(inner, Pipeline):
         features = clone(inner[0]).fit(features[rows]).transform(features)
         inner = inner[-1]
@@ -59,13 +57,8 @@ def value(scores, rows, labels=RELEVANCE):
     return GAP(max_grade=2)(labels[rows], scores[rows], groups=QID[rows])
 
 
-def by_fold(score):
-    """Value of each test part, given a function of the training rows that scores all rows."""
-    return [value(score(rows), test) for rows, test in FOLDS]
-
-
-def fold_scores(model, columns=slice(None), folds=FOLDS):
-    return [value(train(model, rows, columns).scores, test) for rows, test in folds]
+def fold_scores(model):
+    return [value(train(model, rows).scores, test) for rows, test in FOLDS]
 
 
 # what the tools find ------------------------------------------------------------------------------
@@ -136,16 +129,6 @@ def importances(model, grid, space):
     return found
 
 
-def forward_selection(model, grid, space):
-    chosen = []
-    for _ in range(2):
-        left = [column for column in range(X.shape[1]) if column not in chosen]
-        chosen.append(
-            max(left, key=lambda one: np.mean(fold_scores(model, sorted([*chosen, one]))))
-        )
-    return np.isin(np.arange(X.shape[1]), chosen)
-
-
 def weights_of(model):
     if isinstance(model, catboost.CatBoostRanker):
         return model.get_feature_importance(type="PredictionValuesChange") ** 2
@@ -174,11 +157,12 @@ def elimination_curve(model, grid, space):
 
 
 def selected(model, grid, space):
-    def score(rows):
+    found = []
+    for rows, test in FOLDS:
         weights = weights_of(train(model, rows).model) ** 0.5
-        return train(model, rows, np.flatnonzero(weights >= weights.mean())).scores
-
-    return by_fold(score)
+        columns = np.flatnonzero(weights >= weights.mean())
+        found.append(value(train(model, rows, columns).scores, test))
+    return found
 
 
 def bag(model, grid, space):
@@ -192,70 +176,7 @@ def bag(model, grid, space):
     return np.mean(scores, axis=0)
 
 
-def nested(model, grid, space):
-    (name, values), found = *grid.items(), []
-    for rows, test in FOLDS:
-        inside = skrank.QueryKFold(2).split(X[rows], RELEVANCE[rows], groups=QID[rows])
-        inner = [(rows[some], rows[others]) for some, others in inside]
-        candidates = [clone(model).set_params(**{name: one}) for one in values]
-        best = max(candidates, key=lambda one: np.mean(fold_scores(one, folds=inner)))
-        found.append(value(train(best, rows).scores, test))
-    return found
-
-
-def scale(rows):
-    return (X - X[rows].mean(axis=0)) / X[rows].std(axis=0)
-
-
-def scaled(model, grid, space):
-    return by_fold(lambda rows: train(model, rows, features=scale(rows)).scores)
-
-
-def scaled_columns(model, grid, space):
-    def score(rows):
-        return train(model, rows, features=np.c_[scale(rows)[:, :2], X[:, 2:]]).scores
-
-    return by_fold(score)
-
-
-def binary_target(model, grid, space):
-    return by_fold(lambda rows: train(model, rows, labels=np.sign(RELEVANCE)).scores)
-
-
-def vote(model, grid, space):
-    return by_fold(lambda rows: (train(model, rows).scores + train(Ridge(10.0), rows).scores) / 2)
-
-
-def stack(model, grid, space):
-    def score(rows):
-        meta, inside = np.empty((len(X), 2)), np.empty((len(X), 2))
-        halves = skrank.QueryKFold(2).split(X[rows], RELEVANCE[rows], groups=QID[rows])
-        for some, others in halves:
-            for column, one in enumerate((model, Ridge())):
-                inside[rows[others], column] = train(one, rows[some]).scores[rows[others]]
-        for column, one in enumerate((model, Ridge())):
-            meta[:, column] = train(one, rows).scores
-        return Ridge().fit(inside[rows], RELEVANCE[rows]).predict(meta)
-
-    return by_fold(score)
-
-
-def calibrated(model, grid, space):
-    def score(rows):
-        halves = skrank.QueryKFold(2).split(X[rows], RELEVANCE[rows], groups=QID[rows])
-        parts = [(some, others) for some, others in halves]
-        fitted = CalibratedClassifierCV(clone(model), cv=parts).fit(X[rows], RELEVANCE[rows])
-        return fitted.predict_proba(X) @ fitted.classes_
-
-    return by_fold(score)
-
-
 def trials(model, grid, space):
     found = [clone(model).set_params(**trial.params) for trial in space["study"].trials]
     assert len(found) == 2
-    return [np.mean(fold_scores(one)) for one in found]
-
-
-def search_trials(model, grid, space):
-    found = [clone(model).set_params(**trial.params) for trial in space["search"].study_.trials]
     return [np.mean(fold_scores(one)) for one in found]

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import pytest
@@ -66,12 +67,9 @@ WRONG = ["", "my metric", "2nd", "lambda", 3]
     ("cls", "names", "message"),
     [
         *((cls, ["toy"], message) for cls, message in CLASSES),
-        *(
-            (made(), ["toy", name], f"the name '{name}' is taken by skrank.metrics.")
-            for name in ("gap", "map")
-        ),
-        *((made(), ["toy", name], "is not a name for a metric") for name in WRONG),
-        (made(), [], "has no name"),
+        *((made(), ["toy", name], f"'{name}'") for name in ("gap", "map")),
+        *((made(), ["toy", name], "name") for name in WRONG),
+        (made(), [], "name"),
     ],
 )
 def test_what_is_not_registered(cls, names, message):
@@ -101,13 +99,11 @@ def test_a_class_that_is_defined_again_replaces_the_first():
 
 def test_unregister():
     skrank.register("toy", "plaything")(made())
-    skrank.metric("toy")
     skrank.unregister("plaything")
     for name in ("toy", "plaything"):
-        with pytest.raises(ValueError, match=f"unknown metric '{name}'"):
-            skrank.unregister(name)
-        with pytest.raises(ValueError, match=f"unknown metric '{name}'"):
-            skrank.metric(name)
+        for call in (skrank.unregister, skrank.metric):
+            with pytest.raises(ValueError, match=f"'{name}'"):
+                call(name)
     with pytest.raises(ValueError, match="'gap'"):
         skrank.unregister("gap")
 
@@ -162,50 +158,43 @@ def paired(scale, u, gain=None, offset=None, **parts):
     return QuadraticTables(gain, u, PairWorth(**(pairs | parts)), offset)
 
 
-@pytest.mark.parametrize("given", [None, 3, "x", np.ones(2), np.ones((2, 2)), [1, NAN], [1, INF]])
-def test_parts_of_tables_that_are_no_array_of_their_size(given):
-    gain = np.array([0, 0.5, 1])
+GAIN, EACH = np.array([0, 0.5, 1]), np.ones(2)
+PARTS = {  # tables with a part that is given
+    "QuadraticTables.gain": lambda given, scale, u: QuadraticTables(given, u),
+    "QuadraticTables.u": lambda given, scale, u: QuadraticTables(GAIN, given),
+    "CascadeTables.stop": lambda given, scale, u: CascadeTables(given, u),
+    "CascadeTables.phi": lambda given, scale, u: CascadeTables(GAIN, given),
+    "StrictTables.found": lambda given, scale, u: StrictTables("a", "inferred", given, 3, EACH),
+    "divide_by": lambda given, scale, u: PreferenceTables(
+        GAIN, np.zeros((3, 3)), EACH, EACH, given, 3
+    ),
+    "PairWorth.weights": lambda given, scale, u: paired(scale, u, weights=given),
+    "PairWorth.upper": lambda given, scale, u: paired(scale, u, upper=given),
+    "PairWorth.join": lambda given, scale, u: paired(scale, u, join=given),
+    "QuadraticTables.offset": lambda given, scale, u: QuadraticTables(GAIN, u, None, given),
+    "the weights of ranks": lambda given, scale, u: discounts(lambda rank: given, scale.longest, 2),
+}
 
-    def preference(divide_by):
-        return PreferenceTables(gain, np.zeros((3, 3)), [1, 1], [1, 1], divide_by, 3)
 
-    def strict(found):
-        return StrictTables("a", "inferred", found, 3, [1, 1])
-
-    refused = {
-        "QuadraticTables.gain": lambda scale, u: QuadraticTables(given, u),
-        "QuadraticTables.u": lambda scale, u: QuadraticTables(gain, given),
-        "CascadeTables.stop": lambda scale, u: CascadeTables(given, u),
-        "CascadeTables.phi": lambda scale, u: CascadeTables(gain, given),
-        "StrictTables.found": lambda scale, u: strict(given),
-        "divide_by": lambda scale, u: preference(given),
-        "PairWorth.weights": lambda scale, u: paired(scale, u, weights=given),
-        "PairWorth.upper": lambda scale, u: paired(scale, u, upper=given),
-        "PairWorth.join": lambda scale, u: paired(scale, u, join=given),
-        "the weights of ranks": lambda scale, u: discounts(lambda rank: given, scale.longest, 2),
-    }
-    if given is not None:
-        refused["QuadraticTables.offset"] = lambda scale, u: QuadraticTables(gain, u, None, given)
-    for name, make in refused.items():
-        with pytest.raises((ValueError, TypeError), match=f"^({name}|The truth value of an array)"):
-            measure(tables_of(make))
+@pytest.mark.parametrize("given", [None, "x", np.ones(2), np.ones((2, 2)), [1, NAN]])
+@pytest.mark.parametrize("part", PARTS)
+def test_parts_of_tables_that_are_no_array_of_their_size(part, given):
+    """Compiled loops would read beyond the end of such tables."""
+    if part.endswith("offset") and given is None:
+        return
+    with pytest.raises((ValueError, TypeError), match=f"{part}|truth value"):
+        measure(tables_of(partial(PARTS[part], given)))
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("make", "named"),
     [
         (lambda scale, u: paired(scale, u, gain=[0, 1, 1]), r"PairWorth\.upper"),
-        (lambda scale, u: paired(scale, u, offset=[0, 0]), "offset"),
-        (lambda scale, u: paired(scale, u, offset=[1]), "holds 4"),
-        (lambda scale, u: paired(scale, u * NAN, weights=u), r"QuadraticTables\.u"),
-        (lambda scale, u: QuadraticTables(scale.labels, u[1:]), r"QuadraticTables\.u"),
-        (lambda scale, u: QuadraticTables([0, 1], u), r"QuadraticTables\.gain"),
-        (lambda scale, u: QuadraticTables([[0, 1], [1, 1]], u), r"QuadraticTables\.gain"),
+        (lambda scale, u: paired(scale, u, offset=[1]), "offset"),
         (lambda scale, u: CascadeTables(scale.labels, u), r"CascadeTables\.stop"),
         (lambda scale, u: CascadeTables(scale.labels / 2, [1, 0, 1]), r"CascadeTables\.phi"),
     ],
 )
-def test_tables_that_do_not_fit_the_data(make, message):
-    """Compiled loops would read beyond the end of such tables."""
-    with pytest.raises(ValueError, match=message):
+def test_tables_that_contradict_each_other(make, named):
+    with pytest.raises(ValueError, match=named):
         tables_of(make)([0, 1, 2], [3, 2, 1])

@@ -52,16 +52,13 @@ def sum_of_gains(ranked):
 
 
 def sum_of_pairs(join):
-    def total(ranked):
-        above = [join(ranked[:r], gain).sum() for r, gain in enumerate(ranked)]
-        return sum_of_gains(ranked) + sum_of_gains(np.array(above))
-
-    return total
+    return lambda ranked: sum_of_gains(
+        ranked + [join(ranked[:r], gain).sum() for r, gain in enumerate(ranked)]
+    )
 
 
 def expected_stop(ranked):
-    reached = np.cumprod([1, *(1 - ranked)])[:-1]
-    return sum_of_gains(reached * ranked)
+    return sum_of_gains(np.cumprod([1, *(1 - ranked)])[:-1] * ranked)
 
 
 def preferred(ranked):
@@ -100,24 +97,23 @@ class OfGrades(skrank.Metric):
         return extending.QuadraticTables(scale.labels / scale.max_grade, [1.0] * scale.longest)
 
 
-def test_labels_above_the_highest_grade_of_a_metric():
-    with pytest.raises(ValueError, match="label 3"):
-        OfGrades()([1, 3], [2, 1])
+class OfSizes(OfTables):
+    """Its tables read the sizes of queries without `reads_judgments`."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class OfSizes(skrank.Metric):
-    """Its tables read the number of queries without `reads_judgments`."""
+    reads_judgments = False
 
     def tables(self, scale, k):
-        return extending.QuadraticTables(
-            scale.labels, 1.0 / scale.n_queries * np.ones(scale.longest)
-        )
+        return extending.QuadraticTables(scale.labels, scale.n_queries * np.ones(scale.longest))
 
 
-def test_numbers_of_single_queries_need_reads_judgments():
-    with pytest.raises(TypeError, match="reads_judgments"):
-        OfSizes()([1, 0, 1], [3, 2, 1])
+@pytest.mark.parametrize(
+    ("metric", "error", "named"),
+    [(OfGrades(), ValueError, "label 3"), (OfSizes(), TypeError, "reads_judgments")],
+)
+def test_what_tables_may_read(metric, error, named):
+    """Labels up to the highest grade of the metric, and numbers of queries if they are asked."""
+    with pytest.raises(error, match=named):
+        metric([1, 0, 3], [3, 2, 1])
 
 
 @pytest.mark.parametrize(

@@ -74,18 +74,17 @@ def files(tmp_path):
     return tmp_path / "qrels", tmp_path / "runs"
 
 
-def test_discriminative_power(example, files, tmp_path):
-    plot = tmp_path / "curves.png"
-    out = example("discriminative_power.py", *files, "-m", "gap", "-m", "err@5", "--plot", plot)
-    assert "4 systems, 9 queries, 6 pairs" in out
-    assert plot.stat().st_size > 0
-
-
-def test_incompleteness(example, files, tmp_path):
-    plot = tmp_path / "study.png"
-    options = ["--percents", "100", "50", "--repeats", "2", "--resamples", "50", "--plot", plot]
-    out = example("incompleteness.py", *files, "-m", "gap", "-m", "bpref", *options)
-    assert "4 runs, 9 queries" in out
+@pytest.mark.parametrize(
+    ("program", "options", "shown"),
+    [
+        ("discriminative_power.py", "-m gap -m err@5", "4 systems, 9 queries, 6 pairs"),
+        ("incompleteness.py", "-m gap -m bpref --percents 100 50 --repeats 2 --resamples 50",
+         "4 runs, 9 queries"),
+    ],
+)  # fmt: skip
+def test_studies_of_runs(program, options, shown, example, files, tmp_path):
+    plot = tmp_path / "plot.png"
+    assert shown in example(program, *files, *options.split(), "--plot", plot)
     assert plot.stat().st_size > 0
 
 
