@@ -138,23 +138,6 @@ def test_campaigns_that_drew_cheap_queries_have_a_caution():
     assert 0.93 < coverage(runs, told)[1] < 0.97
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_few_labels_of_skewed_pools_cover_or_have_a_caution(seed):
-    """DCG@10 of 60 queries, with a deviation above its mean."""
-    values = np.random.default_rng(seed).lognormal(0, 1.2, 60)
-    assert values.std() > values.mean()
-    runs = simulate(values, np.ones(60), [8, 14, 20, 30], n_campaigns=400)
-    assert ((coverage(runs) > 0.92) | (runs.cautious().mean(axis=0) >= [1, 1, 1, 0.6])).all()
-
-
-def test_pools_in_which_most_values_are_equal_have_a_caution():
-    """Intervals of 30 queries cover .80 here."""
-    random = np.random.default_rng(0)
-    values = np.where(random.random(600) < 0.05, random.exponential(size=600), 0.0)
-    runs = simulate(values, np.ones(600), [25, 30], n_campaigns=400)
-    assert runs.cautious().mean(axis=0).min() > 0.7
-
-
 @pytest.mark.parametrize("label_model", ["uniform", NOISY], ids=["uniform", "noisy"])
 @both
 def test_the_default_is_not_behind_uniform_draws(make, label_model):

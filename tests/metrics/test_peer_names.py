@@ -115,29 +115,6 @@ def test_user_models_have_values_of_cwl_eval(name):
     assert found == pytest.approx(CWL_VALUES[name], abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("name", "ours"),
-    [
-        ("trec_eval:ndcg_cut_10", "ndcg(gain=linear,empty=0)@10"),
-        ("trec_eval:P.5", "precision(empty=0)@5"),
-        ("trec_eval:11pt_avg", "iap(rounding=trec_eval9,empty=0)"),
-        ("ir_measures:IPrec@0.1", "iprec(recall=0.1,rounding=trec_eval9,empty=0)"),
-        ("ir_measures:SetP(relative=True)", "relative_precision(empty=0)"),
-        ("ir_measures:nDCG(dcg='exp-log2')@10", "ndcg(empty=0)@10"),
-        ("ir_measures:nDCG(cutoff=3,dcg='exp-log2')", "ndcg(empty=0)@3"),
-        ("ir_measures:RBP(p=0.9,cutoff=4,rel=1)", "rbp(p=0.9,rel=1,empty=0)@4"),
-        ("ir_measures:IPrec(recall=0.3)", "iprec(recall=0.3,rounding=trec_eval9,empty=0)"),
-        ("xgboost:ndcg", "ndcg(ties=stable,empty=1)@32"),
-        ("xgboost:ndcg@5-", "ndcg(ties=stable,empty=0)@5"),
-        ("catboost:NDCG:top=10;type=Base", "ndcg(gain=linear,ties=worst,empty=1)@10"),
-        ("catboost:MAP:top=5", "ap(rel=0.5000000000000001,normalize=ideal,ties=worst,empty=0)@5"),
-    ],
-)
-def test_meanings(name, ours):
-    single = name.startswith("trec_eval:")
-    assert skrank.metric(name) == skrank.metric(ours, single_precision=single)
-
-
 REFUSED = [
     (peer, name, entry)
     for peer, entries in tables().items()

@@ -4,12 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV
 
 import skrank
 from skrank.extending import QuadraticTables, discounts
-from skrank.testing import check_metric, make_ranking
+from skrank.testing import check_metric
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,22 +47,6 @@ def test_it_has_all_properties():
     assert set(held) ^ set(check_metric("square_rank")) == {DEFINITION, IDEAL}
     assert held == check_metric("sqr@2", definition)
     assert held == check_metric(SquareRank(ties="stable", empty="raise"), definition)
-
-
-def test_a_user_s_metric_works_in_every_tool():
-    data = make_ranking(n_queries=40, n_docs=8, random_state=0)
-    y = skrank.with_groups(data.relevance, data.qid)
-    search = GridSearchCV(
-        skrank.GroupedRanker(Ridge()), {"estimator__alpha": [0.1, 1e6]},
-        scoring=skrank.scorer("square_rank@5"), cv=skrank.QueryKFold(2),
-    ).fit(data.X, y)  # fmt: skip
-    assert 0.3 < search.best_score_ < 1
-    report = skrank.evaluate(y, search.predict(data.X), metrics="sqr@5")
-    assert list(report.mean) == ["square_rank@5"]
-    assert "square_rank" in skrank.get_scorer_names()
-    linear = skrank.LinearRanker("square_rank").fit(data.X, y)
-    metric = skrank.metric("sqr")
-    assert metric(y, linear.predict(data.X)) > metric(y, np.zeros(len(y))) + 0.1
 
 
 def broken(**changes):
