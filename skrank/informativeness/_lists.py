@@ -124,7 +124,7 @@ class Expectation:
         judgments, column_of = lists.judgments, lists.column_of
         plan = metric.bind(judgments, max_grade=max_grade)
         tables = plan.tables
-        if not isinstance(tables, QuadraticTables):
+        if type(tables) is not QuadraticTables:  # a subclass has values that are not sums
             raise TypeError(
                 f"{metric} is not a sum over documents and pairs of documents, which the maximum "
                 "entropy method needs: use gap, ap, q, ndcg, dcg, rbp, precision or recall."
