@@ -6,8 +6,6 @@ import threading
 import numpy as np
 import pytest
 
-import skrank
-
 dask = pytest.importorskip("dask")  # skips test files that import this one
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
@@ -26,7 +24,6 @@ LGB = {
     "time_out": 2,
 }  # fmt: skip
 XGB = {"disable_default_eval_metric": 1, "max_depth": 3, "nthread": 1}
-GAP = skrank.metric("gap", max_grade=4)
 
 
 class Data:
