@@ -78,54 +78,47 @@ def test_labels_and_scores_keep_their_precision():
     assert found.compute() == {"ap(rel=0.7)": 1.0}
 
 
-def train(n_queries, objective, path, world_size):
+def train(n_queries, objective, path, rank=0, world_size=1):
+    """Gradient, means and loss of one batch: of each `world_size`-th query."""
     rng = np.random.default_rng(0)
-    sizes = rng.integers(2, 9, n_queries)
-    qid = np.repeat(np.arange(n_queries), sizes)
+    qid = np.repeat(np.arange(n_queries), rng.integers(2, 9, n_queries))
     X, y = rng.normal(size=(len(qid), 4)), rng.integers(0, 3, len(qid))
     data = QueryDataset(X, y, qid, dtype=torch.float64)
     torch.manual_seed(0)
     model = torch.nn.Linear(4, 1, dtype=torch.float64)
     net = DistributedDataParallel(model) if world_size > 1 else model
-    loss, found = RankingLoss(objective, path=path), MetricAccumulator("gap", "ndcg@5")
-    rank = distributed.get_rank() if world_size > 1 else 0
-    value = torch.zeros((), dtype=torch.float64)
-    for numbers in (np.arange(rank, n_queries, world_size),):  # one batch of each process
-        batch = data.__getitems__(numbers)
-        scores = net(batch.X).squeeze(1)
-        some = loss(scores, batch.labels, batch.offsets)
-        some.backward()
-        value += some.detach() / world_size
-        found.update(scores, batch.labels, batch.offsets, ids=batch.ids)
+    found = MetricAccumulator("gap", "ndcg@5")
+    batch = data.__getitems__(np.arange(rank, n_queries, world_size))
+    scores = net(batch.X).squeeze(1)
+    value = RankingLoss(objective, path=path)(scores, batch.labels, batch.offsets)
+    value.backward()
+    value = value.detach() / world_size
+    found.update(scores, batch.labels, batch.offsets, ids=batch.ids)
     if world_size > 1:
         distributed.all_reduce(value)
     return model.weight.grad, found.compute(), value.item()
 
 
-def work(rank, world_size, folder):
+# with one query in all, one of two processes has no query, and does not hang
+BATCHES = [(12, "gap", "kernels"), (1, "ndcg", "native")]
+
+
+def work(rank, folder):
     torch.set_num_threads(1)
-    if world_size > 1:
-        distributed.init_process_group(
-            "gloo", f"file://{folder}/store", timedelta(minutes=2), world_size, rank
-        )
-    results = [train(12, "gap", "kernels", world_size), train(1, "ndcg", "native", world_size)]
-    torch.save(results, folder / f"{world_size}-{rank}")
-    if world_size > 1:
-        distributed.destroy_process_group()
+    distributed.init_process_group("gloo", f"file://{folder}/store", timedelta(minutes=2), 2, rank)
+    torch.save([train(*batch, rank, 2) for batch in BATCHES], folder / str(rank))
+    distributed.destroy_process_group()
 
 
 @pytest.mark.skipif(
     not (distributed.is_available() and distributed.is_gloo_available()), reason="no gloo"
 )
 def test_two_processes_compute_the_results_of_one(tmp_path):
-    """With one query in all, one of two processes has no query, and does not hang."""
-    for world_size in (1, 2):
-        torch.multiprocessing.spawn(work, (world_size, tmp_path), nprocs=world_size)
-    alone, *both = (
-        torch.load(tmp_path / name, weights_only=False) for name in ("1-0", "2-0", "2-1")
-    )
-    for case, (grad, means, value) in enumerate(alone):
-        for slopes, found, total in (cases[case] for cases in both):
-            torch.testing.assert_close(slopes, grad, rtol=1e-10, atol=1e-12)
-            assert found == pytest.approx(means, rel=1e-12)
-            assert total == pytest.approx(value, rel=1e-10)
+    torch.multiprocessing.spawn(work, (tmp_path,), nprocs=2)
+    for rank in "01":
+        found = torch.load(tmp_path / rank, weights_only=False)
+        for batch, (slopes, means, value) in zip(BATCHES, found, strict=True):
+            expected_slopes, expected_means, expected = train(*batch)
+            torch.testing.assert_close(slopes, expected_slopes, rtol=1e-10, atol=1e-12)
+            assert means == pytest.approx(expected_means, rel=1e-12)
+            assert value == pytest.approx(expected, rel=1e-10)
