@@ -76,13 +76,6 @@ def test_cv_that_tears_queries_is_refused(train, given):
         lgb.cv(params, train.dataset(), 2, nfold=3, folds=folds, stratified=False)
 
 
-def test_empty_groups_do_not_matter(train):
-    sizes = np.r_[0, train.sizes, 0]
-    scores = np.random.default_rng(0).normal(size=len(train.y))
-    metric = skrank.lightgbm.eval_metric("gap")
-    assert metric(train.y, scores, None, sizes) == metric(train.y, scores, None, train.sizes)
-
-
 @pytest.mark.parametrize(
     ("fraction", "every", "yes"),
     [

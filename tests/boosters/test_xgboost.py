@@ -10,7 +10,7 @@ from xgboost.tracker import RabitTracker
 
 import skrank
 import skrank.xgboost
-from tests.helpers.boosters import XGB, Data, XGBoost
+from tests.helpers.boosters import Data, XGBoost
 
 
 def fit(matrix, obj=None, rounds=15, **params):
@@ -89,16 +89,6 @@ def test_stopping_on_a_metric_that_is_not_evaluated_names_the_others(train, vali
         train_until(train, valid, stop, "gap(max_grade=4)@10", "ndcg@5")
 
 
-def test_dart_cannot_stop_early(train, valid):
-    stop = skrank.xgboost.early_stopping("gap", rounds=3)
-    with pytest.raises(ValueError, match="dart"):
-        train_until(train, valid, stop, "gap", booster="dart")
-    options = {"objective": "gap", "folds": 2, "early_stopping_rounds": 3}
-    with pytest.raises(ValueError, match="dart"):
-        skrank.xgboost.cv(XGB | {"booster": "dart"}, train.matrix(), **options)
-    fit(train.matrix(), skrank.xgboost.objective("gap"), 3, booster="dart")
-
-
 def test_empty_groups_and_their_weights_do_not_count(train):
     scores = np.random.default_rng(0).normal(size=len(train.y))
     padded = xgb.DMatrix(
@@ -154,9 +144,3 @@ def test_scikit_learn_estimators_of_xgboost_are_refused(train):
     evaluated = {"eval_set": [(train.X, train.y)], "eval_qid": [train.qid]}
     with pytest.raises(TypeError, match=r"skrank\.GroupedRanker"):
         ranker.fit(train.X, train.y, qid=train.qid, **evaluated)
-
-
-@pytest.mark.parametrize("make", [skrank.xgboost.objective, skrank.xgboost.eval_metric])
-def test_weights_of_rows_are_refused(make, train):
-    with pytest.raises(ValueError, match="weights"):
-        make("gap")(np.zeros(len(train.y)), train.matrix(weight=train.weight))

@@ -94,17 +94,6 @@ def test_names_of_another_tool(call, files):
     assert list(found)[1:4] == given
 
 
-def test_the_document_of_the_query_itself_is_excluded(call, files):
-    Path("dense").write_text(
-        "1 Q0 1 1 9 dense\n" + Path("dense").read_text() + "4 Q0 4 1 1 dense\n"
-    )
-    before = csv(call, "evaluate", *files, "-m", "rr")
-    after = csv(call, "evaluate", *files, "-m", "rr", "--exclude-self")
-    assert (after.documents - before.documents).tolist() == [0, -1]
-    assert after.rr.tolist() == pytest.approx([1, (1 / 2 + 1 / 2 + 1) / 3])
-    assert before.rr.tolist() == pytest.approx([1, (1 / 3 + 1 / 2 + 1) / 3])
-
-
 def test_curve(call, files):
     frame = csv(call, "curve", *files)
     assert list(frame) == ["recall", "bm25", "dense"]

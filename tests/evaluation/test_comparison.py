@@ -112,15 +112,6 @@ def test_the_default_is_the_max_t_test(data, confidence):
     assert 0 < table["significant"].sum() < len(table)
 
 
-def test_text_and_html(data):
-    given = {"metrics": ["err", "rbp", "gap(empty=0)"], "sample_weight": 1 + data.qid % 2}
-    found = compared(data, **given)
-    for text in (repr(found), found._repr_html_()):
-        assert f"3 systems on {data.n_counted} to 40 of 40 queries, weighted; max-t test" in text
-        assert "err, rbp: grades 0 to 4 (the highest label; max_grade= fixes it)" in text
-        assert f"{found.means.loc['good', 'err']:.4f}" in text
-
-
 def test_wins_follow_the_direction_of_the_metric():
     relevance = skrank.with_groups([1, 0] * 4, np.repeat(range(4), 2))
     found = compare(relevance, {"good": [2, 1] * 4, "bad": [1, 2] * 4}, metrics=["p@1", "error@1"])

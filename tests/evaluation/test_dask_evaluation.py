@@ -124,21 +124,6 @@ def test_series_and_frames_with_groups_on_the_index():
     assert_same(skrank.dask.evaluate(indexed["y"], unknown, plain["qid"], METRICS), expected)
 
 
-def test_a_frame_is_shuffled_by_query():
-    frame = frame_of(lists(4, n_queries=30)).sample(frac=1, random_state=0)
-    torn = dd.from_pandas(frame.reset_index(drop=True), npartitions=3)
-    with pytest.raises(ValueError, match=r"query '.*'.*frame.shuffle"):
-        skrank.dask.evaluate(torn["y"], torn["s"], torn["qid"])
-    whole = torn.shuffle("qid").persist()  # else each column is shuffled by itself
-    found = skrank.dask.evaluate(whole["y"], whole["s"], whole["qid"], METRICS)
-    expected = skrank.evaluate(frame.y, frame.s, groups=frame.qid, metrics=METRICS)
-    order = found.per_query.index
-    pd.testing.assert_frame_equal(
-        found.per_query, expected.per_query.loc[order], check_exact=True, check_index_type=False
-    )
-    np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-14)
-
-
 def chunked(values, chunks=2):
     return da.from_array(np.asarray(values), chunks=chunks)
 

@@ -93,11 +93,6 @@ class TestValues:
         assert_array_equal(found["gap"], given["gap(max_grade=5)"])
         assert_array_equal(found["gap(max_grade=3)"], given["gap"])
 
-    @pytest.mark.parametrize(("metrics", "named"), [([], "metrics")])
-    def test_errors(self, data, metrics, named):
-        with pytest.raises(ValueError, match=named):
-            report(data, metrics=metrics)
-
     @pytest.mark.parametrize(("relevance", "score"), [(0, 1), (np.nan, -np.inf)])
     def test_no_query_with_a_relevant_document(self, relevance, score):
         with pytest.warns(RuntimeWarning, match="no query"):
@@ -105,30 +100,6 @@ class TestValues:
         assert np.isnan(found.averages).all()
         assert found.empty["gap"] == 1
         assert found.counts["judged"] == found.counts["retrieved"] == [relevance == 0]
-
-    def test_ids_of_documents_given_for_ids_of_queries_warn(self):
-        """They would make every ranker perfect."""
-        y, scores, groups = [1, 1, 2], np.array([3.0, 2.0, 1.0]), ["a", "b", "c"]
-        both = {"x": scores, "y": -scores}
-        for call in (lambda: skrank.evaluate(y, scores, groups=groups, metrics="ndcg"),
-                     lambda: skrank.compare(y, both, groups=groups, metrics="ndcg")):  # fmt: skip
-            with pytest.warns(UserWarning, match="3 queries"):
-                call()
-        assert skrank.evaluate([1], [1.0], groups=["a"], metrics="ndcg").averages == 1
-
-
-def test_rows_of_cut_queries_warn(data):
-    y = skrank.with_groups(data.relevance, data.groups)
-    rows = np.arange(len(y)) % 2 == 0
-    for part in (y[rows], y.iloc[::2]):
-        for call in (
-            lambda labels=part: skrank.evaluate(labels, data.scores[rows]),
-            lambda labels=part: skrank.compare(labels, dict.fromkeys("ab", data.scores[rows])),
-        ):
-            with pytest.warns(skrank.CutQueryWarning, match="rows that are evaluated"):
-                call()
-    whole = y.index == data.ids[0]
-    skrank.evaluate(y[whole], data.scores[whole])
 
 
 # Intervals ----------------------------------------------------------------------------------------

@@ -78,19 +78,6 @@ def test_groups_from_every_source_give_the_same_splits(cv, data):
         assert [tuple(map(list, split)) for split in source] == expected
 
 
-@every_splitter
-def test_missing_or_wrong_groups_raise_before_the_first_split(cv, data):
-    y = skrank.with_groups(data.relevance, data.qid)
-    for labels, groups, message in (
-        (data.relevance, None, r"skrank\.with_groups"),
-        (data.relevance, data.qid[1:], "entries for"),
-        (data.relevance[1:], data.qid, "entries for"),
-        (y, data.qid + 1, "disagree"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            cv.split(data.X, labels, groups)
-
-
 def test_folds_partition_the_rows_and_balance_the_queries(data):
     for cv in SPLITTERS[:6]:
         tests = [test for _, test in cv.split(data.X, data.relevance, groups=data.qid)]

@@ -71,13 +71,6 @@ def test_a_batch_that_is_refused_changes_nothing():
     assert found.compute() == alone.compute()
 
 
-def test_labels_and_scores_keep_their_precision():
-    found = MetricAccumulator("ap(rel=0.7)")
-    labels = torch.tensor([0.7, 0.0], dtype=torch.float64)
-    found.update(torch.tensor([2**24 + 1, 2**24]), labels, [0, 2])
-    assert found.compute() == {"ap(rel=0.7)": 1.0}
-
-
 def train(n_queries, objective, path, rank=0, world_size=1):
     """Gradient, means and loss of one batch: of each `world_size`-th query."""
     rng = np.random.default_rng(0)

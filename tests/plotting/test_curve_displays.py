@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
 from sklearn.linear_model import LinearRegression
 
 import skrank
 from skrank.metrics import eleven_point_curve, graded_precision_recall_curve
 from skrank.plotting import PrecisionRecallDisplay
-from skrank.scoring import scorer
 from tests.helpers.plotting_cases import texts
 
 drawn, fitted = PrecisionRecallDisplay.from_predictions, PrecisionRecallDisplay.from_estimator
@@ -18,15 +16,6 @@ def area_of_steps(line):
     assert line.get_drawstyle() == "steps-pre"
     recall, precision = line.get_data()
     return np.sum(np.diff(recall) * precision[1:])
-
-
-class Model(BaseEstimator):
-    """Ranks by the first feature; trained on grades up to 4."""
-
-    max_grade_ = 4
-
-    def predict(self, X):
-        return X[:, 0]
 
 
 @pytest.mark.parametrize("metric", ["gap", "iprec"])
@@ -146,14 +135,6 @@ class TestGradedPrecisionRecall:
         recall, precision = shown.line_.get_data()
         assert (recall[-1], precision[-1]) == (1, 0)
         assert area_of_steps(shown.line_) == pytest.approx(shown.value)
-
-    @pytest.mark.parametrize("parameters", [{}, {"max_grade": 5}, {"thresholds": [0.5, 0.5]}])
-    def test_scale_of_grades_is_that_of_the_scorer(self, parameters):
-        X, y, qid = np.array([[1.0], [2], [3], [4]]), [2, 0, 1, 0], [1, 1, 1, 1]
-        gap = skrank.metric("gap", **parameters)
-        shown = fitted(Model(), X, y, groups=qid, metric=gap)
-        expected = scorer(gap)(Model(), X, skrank.with_groups(y, qid))
-        assert shown.value == pytest.approx(expected, rel=1e-14)
 
 
 @pytest.mark.parametrize("parameters", [{}, {"rel": 2}, {"condensed": True}])

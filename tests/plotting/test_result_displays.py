@@ -58,14 +58,6 @@ class TestRobustness:
             np.testing.assert_allclose(value, table.loc[name, percent])
             assert percent.tolist() == [20, 50, 100]
 
-    def test_choice_axes_and_band_of_repeats(self, study):
-        shown = study.plot("mean", ["gap"], color="red")
-        assert {name: line.get_color() for name, line in shown.lines_.items()} == {"gap": "red"}
-        heights = shown.bands_["gap"].get_paths()[0].vertices
-        mine = study.table.query("metric == 'gap' and percent == 20")["mean"]
-        at_20 = heights[heights[:, 0] == 20, 1]
-        assert (at_20.min(), at_20.max()) == pytest.approx((mine.min(), mine.max()))
-
 
 class TestTauMatrix:
     @pytest.mark.parametrize("method", ["tau_b", "tau_ap"])

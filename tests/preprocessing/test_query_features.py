@@ -9,7 +9,6 @@ from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import skrank
@@ -123,16 +122,6 @@ def test_pipelines_with_groups_on_the_index():
     cv = skrank.QueryKFold(3)
     search = GridSearchCV(model, grid, scoring=skrank.scorer("gap"), cv=cv).fit(FRAME, Y)
     assert np.diff(search.cv_results_["mean_test_score"])[0] != 0
-
-
-def test_pipelines_with_metadata_routing():
-    model = make_pipeline(StandardScaler(), QueryFeatures("rank"), LinearRanker("gap"))
-    scaled = StandardScaler().fit_transform(X)
-    by_hand = QueryFeatures("rank").fit(scaled).transform(scaled, QID)
-    expected = LinearRanker("gap").fit(by_hand, Y).predict(by_hand)
-    with routing():
-        fitted = clone(model).fit(X, LABELS, groups=QID)
-        np.testing.assert_allclose(fitted.predict(X, groups=QID), expected)
 
 
 def test_column_transformers():

@@ -224,10 +224,3 @@ INFINITE = SITE.assign(count=np.where(np.arange(len(X)) == 4, np.inf, X[:, 0]))
 def test_bad_parameters_and_columns(table, parameters, message):
     with pytest.raises(ValueError, match=message):
         fit(table, **parameters)
-
-
-def test_infinite_features_of_a_fitted_ranker_and_of_boosters_raise():
-    boosted = GroupedRanker(LGBM, init="linear")
-    for call in (fit(SITE).predict, lambda rows: boosted.fit(rows, Y)):
-        with pytest.raises(ValueError, match=r"row 4.*column 'count'"):
-            call(INFINITE)

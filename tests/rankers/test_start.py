@@ -105,15 +105,6 @@ def test_init_scale(estimator, options):
     )
 
 
-def test_a_query_of_weight_2_counts_as_two_in_the_scale_of_the_start():
-    doubled = np.flatnonzero(QID < 20)
-    rows = np.append(np.arange(len(X)), doubled)
-    weights = np.where(QID < 20, 2.0, 1.0)
-    model = GroupedRanker(LGBM, init=Ridge())
-    expected = model.fit(X[rows], LABELS[rows], np.append(QID, QID[doubled] + 100)).init_factor_
-    assert model.fit(X, Y, sample_weight=weights).init_factor_ == pytest.approx(expected)
-
-
 def test_linear_is_a_linear_ranker_on_the_metric_of_the_objective():
     model = fit(LGBM, "linear", objective="ndcg")
     by_hand = LinearRanker("ndcg").fit(X, Y)

@@ -8,12 +8,7 @@ from numpy.testing import assert_array_equal
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import (
-    GroupKFold,
-    GroupShuffleSplit,
-    HalvingGridSearchCV,
-    HalvingRandomSearchCV,
     KFold,
-    StratifiedGroupKFold,
     cross_val_predict,
     cross_validate,
     train_test_split,
@@ -35,7 +30,6 @@ WHOLE = [
     skrank.QueryShuffleSplit(2, random_state=0),
     skrank.QueryTimeSeriesSplit(3, gap=2, max_train_size=10),
 ]
-WHOLE_BY_GROUPS = [GroupKFold(3), StratifiedGroupKFold(3), GroupShuffleSplit(3)]
 
 
 @pytest.fixture(scope="module")
@@ -74,14 +68,6 @@ def measured(model, X, y, scoring=GAP, **how):
 def test_folds_of_rows(model, cv, data, y):
     with pytest.warns(skrank.CutQueryWarning, match=CUT):
         cross_validate(model, data.X, y, cv=cv, scoring=GAP)
-
-
-@pytest.mark.parametrize("tool", [HalvingGridSearchCV, HalvingRandomSearchCV])
-def test_halving_over_rows(tool, data, y):
-    grid = {"alpha": [1, 2, 3]}
-    search = tool(Ridge(), grid, cv=skrank.QueryKFold(3), scoring=GAP, min_resources=60)
-    with pytest.warns(skrank.CutQueryWarning, match="resource='max_queries'"):
-        search.fit(data.X, y)
 
 
 def test_the_warning_names_queries_and_numbers_of_rows():
@@ -136,14 +122,6 @@ def test_whole_queries_do_not_warn(model, cv, data, y):
     with routing():
         routed = measured(model, data.X, data.relevance, cv=cv, params={"groups": data.qid})
     assert len(found) == len(routed) > 1
-
-
-@pytest.mark.parametrize("cv", WHOLE_BY_GROUPS, ids=lambda cv: type(cv).__name__)
-def test_group_splitters_of_scikit_learn_do_not_warn(cv, data, y):
-    shuffled = np.random.default_rng(0).permutation(len(y))
-    labels = y.iloc[shuffled].clip(upper=1)
-    found = measured(ranker(), data.X[shuffled], labels, groups=data.qid[shuffled], cv=cv)
-    assert len(found) == cv.get_n_splits(groups=data.qid)
 
 
 def test_with_groups_of_selected_documents_does_not_warn(data, y):

@@ -11,8 +11,6 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import (
     GridSearchCV,
-    LearningCurveDisplay,
-    ValidationCurveDisplay,
     cross_validate,
 )
 from sklearn.pipeline import make_pipeline
@@ -135,19 +133,6 @@ def test_the_scoring_of_a_ranker_may_be_a_scorer(data, y):
         skrank.LinearRanker(scoring=scorer("gap", "ap")).fit(data.X, y)
 
 
-@pytest.mark.filterwarnings("ignore::skrank.CutQueryWarning")
-def test_displays_read_the_name_of_a_scorer(data, y):
-    pytest.importorskip("matplotlib").use("Agg")
-    for show, how in (
-        (LearningCurveDisplay, {"train_sizes": [0.5, 1.0]}),
-        (ValidationCurveDisplay, {"param_name": "alpha", "param_range": [1, 2]}),
-    ):
-        shown = show.from_estimator(
-            Ridge(), data.X, y, scoring=scorer("gap@5"), cv=QueryKFold(2), **how
-        )
-        assert shown.score_name.lower() == "gap@5"
-
-
 def test_predictions_that_are_not_one_score_per_row_raise(data, y):
     words = [f"grade {label}" for label in data.relevance]
     names = RandomForestClassifier(n_estimators=2).fit(data.X, words)
@@ -192,11 +177,6 @@ def test_a_query_column_that_is_a_feature_is_reported(data, y):
     for model in (Ridge(), piped, ranked):
         with pytest.warns(UserWarning, match="feature"):
             scorer("gap")(model.fit(frame, y), frame, y)
-
-
-def test_scores_of_rows_that_are_queries_of_their_own_warn(data, ridge):
-    with pytest.warns(UserWarning, match="every ranking is perfect"):
-        assert scorer("gap")(ridge, data.X, data.relevance, groups=np.arange(len(data.X))) == 1
 
 
 def test_groups_are_routed_under_another_name(data):

@@ -80,13 +80,6 @@ class TestBootstrapInterval:
         assert (found.mean, found.low, found.high) == (0.1, 0.1, 0.1)
 
 
-def test_t_interval_against_scipy():
-    x = values(9, 1)[:, 0]
-    found = stats.t_interval(x, confidence=0.9)
-    expected = scipy.stats.ttest_1samp(x, 0).confidence_interval(0.9)
-    assert_allclose([found.low, found.high], expected, rtol=1e-10)
-
-
 class TestPower:
     @pytest.mark.parametrize(("effect", "queries"), [(0.2, 199), (0.5, 34), (0.8, 15)])
     def test_queries_needed_as_tabulated(self, effect, queries):

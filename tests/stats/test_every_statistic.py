@@ -84,12 +84,6 @@ def test_results_name_the_columns_of_a_frame(test):
     assert test(FRAME.to_numpy()).systems == [0, 1, 2]
 
 
-def test_intervals_and_errors_name_the_columns_of_a_frame():
-    assert list(stats.t_interval(FRAME).to_frame().index) == SYSTEMS
-    with pytest.raises(ValueError, match="systems b and <c>"):
-        stats.paired_t(pd.DataFrame(NO_VALUES, columns=SYSTEMS))
-
-
 @pytest.mark.parametrize("test", [*RESAMPLED, stats.discriminative_power, stats.bootstrap_interval])
 def test_bars(test, capsys):
     quiet = test(FRAME, n_resamples=300, progress=False)

@@ -53,21 +53,6 @@ def test_intervals_of_max_t_hold_together():
     assert 0.92 < share(held, 300) < 0.985
 
 
-def test_power_under_uneven_weights_is_near_that_of_the_randomisation_test():
-    random = np.random.default_rng(1)
-
-    def both(seed):
-        w = random.lognormal(0, 1, 25)
-        x = np.column_stack([random.normal(size=25) + 0.75, np.zeros(25)])
-        how = {"weights": w, "n_resamples": 400, "random_state": seed}
-        tests = stats.max_t, stats.randomisation_test
-        return [test(x, **how).p_value[0] < 0.05 for test in tests]
-
-    largest, flips = share(both, 200)
-    assert flips > 0.6
-    assert largest > flips - 0.1
-
-
 @pytest.mark.parametrize(
     "test", [stats.paired_t, stats.wilcoxon, stats.sign_test, stats.paired_bootstrap]
 )

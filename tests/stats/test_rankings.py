@@ -96,12 +96,6 @@ class TestRankBiasedOverlap:
         expected = 0.1 * (2 / 3 + 0.9 * 4 / 5) + 0.81
         assert_allclose(stats.rank_biased_overlap(x, y, ties="w"), expected)
 
-    def test_a_ranking_with_ties_against_itself(self):
-        x = rankings(0, 8, levels=3)[0]
-        assert stats.rank_biased_overlap(x, x, ties="a") < 1
-        for ties in "bw":
-            assert_allclose(stats.rank_biased_overlap(x, x, ties=ties), 1)
-
 
 def continued(x, y, depth):
     """Each list, followed by the missing items of the other list and then by common new items."""
