@@ -7,7 +7,7 @@ import inspect
 import re
 import shlex
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -29,22 +29,28 @@ _PASSED_ON = ("max_grade", "rel", "k", "judged_only", "pool_judged", "exclude_se
 # a process that evaluates once takes less time without numba up to so many rows of a run
 _PLAIN_ROWS = 60_000
 _FORMATS = ("table", "csv", "json", "jsonl", "latex", "markdown", "trec_eval", "html")
+_VIEWS = {  # of formats that have only some
+    "trec_eval": ("evaluate", "per_query"),
+    "latex": ("evaluate", "intervals", "compare"),
+    "markdown": ("evaluate", "intervals", "compare"),
+}
 _TOOLS = ("trec_eval", "ir_measures", "lightgbm", "xgboost", "catboost")
 
 
 def add_arguments(parser: Parser, name: str) -> None:
     """Add the arguments of one of the commands."""
     parser.description = f"{str(parser.description).rstrip('.')}, in the order of trec_eval."
-    parser.set_defaults(run=_run, confidence=0.95, view=name, names=None, progress=None)
+    parser.set_defaults(run=_run, view=name, names=None, progress=None)
+    parser.set_defaults(confidence=0.95, test="max-t", baseline=None)
     line = "FILE or NAME=FILE: query, Q0, document, rank, score, tag"
     parser.add_argument("qrels", metavar="QRELS", help="query, iteration, document, label")
     if name == "compare":
-        parser.add_argument("first", metavar="RUN", help=line)
+        parser.add_argument("runs", metavar="RUN", nargs=1, action="extend", help=line)
         line = "at least one more"
-    parser.add_argument("runs", metavar="RUN", nargs="+", help=line)
-    own = {"evaluate": _add_evaluate, "compare": _add_compare, "curve": _add_curve}[name]
-    own(parser)
-    parser.epilog = f"{inspect.cleandoc(own.__doc__ or '')}\n\n{FILES}"
+    parser.add_argument("runs", metavar="RUN", nargs="+", action="extend", help=line)
+    add = {"evaluate": _add_evaluate, "compare": _add_compare, "curve": _add_curve}[name]
+    add(parser)
+    parser.epilog = f"{inspect.cleandoc(add.__doc__ or '')}\n\n{FILES}"
     _add_conventions(parser)
     text = "no bar on standard error, even if that is a terminal"
     parser.add_argument("--no-progress", action="store_false", dest="progress", help=text)
@@ -126,23 +132,20 @@ def _add_conventions(parser: Parser) -> None:
 
 def _run(arguments: argparse.Namespace) -> str:
     parser: Parser = arguments.parser
-    runs = [*([arguments.first] if "first" in arguments else []), *arguments.runs]
-    paths = [_output.split_name(run)[1] for run in runs]
+    paths = [_output.split_name(run)[1] for run in arguments.runs]
     parser.check_files([arguments.qrels, *paths], arguments.output)
     chosen = parser.checked("-m/--metric", _metrics, arguments)
     form = parser.checked("-o/--output", _output.format_of, arguments.output, arguments.format)
-    means = ("evaluate", "per_query"), ("evaluate", "intervals", "compare")
-    allowed = {"trec_eval": means[0], "latex": means[1], "markdown": means[1]}
-    if arguments.view not in allowed.get(form, (arguments.view,)):
-        also = ", with or without " + ("-q" if form == "trec_eval" else "--intervals")
-        parser.error(f"--format {form} is for means{also}.")
-    if form in allowed and arguments.view == "intervals" and arguments.confidence != 0.95:
+    views = _VIEWS.get(form, (arguments.view,))
+    if arguments.view not in views:
+        option = "-q" if "per_query" in views else "--intervals"
+        parser.error(f"--format {form} is for means, with or without {option}.")
+    if form in _VIEWS and arguments.view == "intervals" and arguments.confidence != 0.95:
         parser.error(f"--format {form} has intervals of 95 %: drop --confidence.")
     if arguments.label is not None and form != "latex":
         parser.error("argument --label: only LaTeX has labels: add --format latex.")
-    more = unique_metrics(CURVE) if form == "html" else {}
     with check.words_of_the_command():
-        report = _report(arguments, runs, {**chosen, **more})
+        report = _report(arguments, chosen | (unique_metrics(CURVE) if form == "html" else {}))
         notes = [*_empty_queries(report, list(chosen)), *report.caption.split("\n")[1:]]
         if notes and form != "html":
             _output.print_error(f"skrank: {' '.join(notes)}")
@@ -155,26 +158,24 @@ def _metrics(arguments: argparse.Namespace) -> dict[str, Metric]:
     """The chosen metrics, by the names without the prefix that --names says."""
     if arguments.view == "curve":
         return unique_metrics(CURVE)
-    peer, named = arguments.names, arguments.metric
-    if named is None:
-        trec_eval = peer is not None and peer.startswith("trec_eval")
-        named, peer = (["official"], peer) if trec_eval else (DEFAULT_METRICS, None)
+    if arguments.metric is None and arguments.names != "trec_eval":
+        return unique_metrics(DEFAULT_METRICS)
     # commas outside of brackets separate names, but not numbers, as in trec_eval's P.5,10
-    named = [name for text in named for name in re.split(r",(?=[^\W\d])(?![^(]*\))", text)]
-    return unique_metrics(named, prefix=peer)
+    texts = arguments.metric or ["official"]
+    names = [name for text in texts for name in re.split(r",(?=[^\W\d])(?![^(]*\))", text)]
+    return unique_metrics(names, prefix=arguments.names)
 
 
-def _report(arguments: argparse.Namespace, runs: list[str], metrics: dict[str, Metric]) -> Report:
-    trec_eval = (arguments.names or "").startswith("trec_eval")
-    sources = _output.named_sources(
-        runs, columns=arguments.columns, duplicates=arguments.duplicates
+def _report(arguments: argparse.Namespace, metrics: dict[str, Metric]) -> Report:
+    runs = _output.named_sources(
+        arguments.runs, columns=arguments.columns, duplicates=arguments.duplicates
     )
     with plain_up_to(_PLAIN_ROWS):
         return trec.evaluate(
             _output.source(arguments.qrels),
-            sources,
+            runs,
             metrics,
-            missing=arguments.missing or ("skip" if trec_eval else "zero"),
+            missing=arguments.missing or ("skip" if arguments.names == "trec_eval" else "zero"),
             empty={"0": 0, "1": 1}.get(arguments.empty, arguments.empty),
             **{option: getattr(arguments, option) for option in _PASSED_ON},
         )
@@ -195,44 +196,37 @@ def _text(
     report: Report, arguments: argparse.Namespace, form: str, shown: list[str], notes: list[str]
 ) -> str:
     """The output in a format."""
+    view = arguments.view
+    how = {option: getattr(arguments, option) for option in ("baseline", "confidence", "test")}
     if form == "trec_eval":
-        return trec_eval_lines(report, per_query=arguments.view == "per_query")
-    how: Options = {} if arguments.view == "curve" else {"confidence": arguments.confidence}
-    if arguments.view == "compare":
-        how["test"] = arguments.test or "max-t"
-        how["baseline"] = arguments.baseline
+        return trec_eval_lines(report, per_query=view == "per_query")
     if form == "html":
         made = f"skrank {skrank.__version__}: {shlex.join(['skrank', *arguments.given])}"
-        title = "Comparison of runs" if arguments.view == "compare" else "Evaluation of runs"
+        title = "Comparison of runs" if view == "compare" else "Evaluation of runs"
         return page(report, shown, how, notes, made, title)
     if form in ("latex", "markdown"):
-        table = report.compare(**how) if arguments.view == "compare" else report
+        table = report.compare(**how) if view == "compare" else report
         if form == "latex":
-            return table.to_latex(label=arguments.label, intervals=arguments.view == "intervals")
-        return table.to_markdown(intervals=arguments.view == "intervals")
-    columns = _table(report, arguments.view, how)
+            return table.to_latex(label=arguments.label, intervals=view == "intervals")
+        return table.to_markdown(intervals=view == "intervals")
+    columns = _columns(report, view, how)
     return _output.table(columns) if form == "table" else _output.data(columns, form)
 
 
-def _table(report: Report, view: str, how: Options) -> _output.Columns:
+def _columns(report: Report, view: str, how: Options) -> _output.Columns:
     """The columns to show."""
     if view == "compare":
         return report.compare(**how).to_frame().to_dict("list")
-    if view == "intervals":
-        frame = report.to_frame(confidence=how["confidence"]).reset_index()
-        return frame.rename(columns={"system": "run"}).to_dict("list")
+    if view in ("intervals", "per_query"):
+        frame = report.per_query if view == "per_query" else report.to_frame(how["confidence"])
+        return frame.reset_index().rename(columns={"system": "run"}).to_dict("list")
     names, means = list(map(str, report.systems)), report.averages
-    if view == "curve":
-        if "recall" in names:
-            raise ValueError("a run is called 'recall', as the column of levels: rename it.")
-        return {"recall": ELEVEN_LEVELS, **dict(zip(names, means.tolist(), strict=True))}
-    shown = list(report.metric_of)
-    if view == "per_query":
-        queries = report.queries.tolist()
-        values = report.values.reshape(-1, len(shown)).T.tolist()
-        cells = {"run": [run for run in names for _ in queries], "qid": queries * len(names)}
-        return cells | dict(zip(shown, values, strict=True))
-    return {"run": names, **dict(zip(shown, means.T.tolist(), strict=True)), **report.counts}
+    if view == "evaluate":  # without pandas, which takes long to import
+        by_metric = dict(zip(report.metric_of, means.T.tolist(), strict=True))
+        return {"run": names, **by_metric, **report.counts}
+    if "recall" in names:
+        raise ValueError("a run is called 'recall', as the column of levels: rename it.")
+    return {"recall": ELEVEN_LEVELS, **dict(zip(names, means.tolist(), strict=True))}
 
 
 def trec_eval_lines(report: Report, *, per_query: bool) -> str:
@@ -243,22 +237,21 @@ def trec_eval_lines(report: Report, *, per_query: bool) -> str:
     run, if there are several runs, or if the number of queries is printed.
     """
     names = [re.sub(r"^[^\W\d]\w*:", "", name) for name in report.metric_of]
-    counts = [one.average == "sum" for one in report.metric_of.values()]
-    of_queries = [i for i, one in enumerate(names) if not one.startswith(("gm_", "num_q"))]
+    digits = [0 if metric.average == "sum" else 4 for metric in report.metric_of.values()]
     lines = []
 
-    def add(query: str, values: np.ndarray, columns: Iterable[int]) -> None:
-        for i in columns:
-            number = f"{values[i]:.0f}" if counts[i] else f"{values[i]:6.4f}"
-            lines.append(f"{names[i]:<22}\t{query}\t{number}")
+    def add(query: str, values: np.ndarray, left_out: tuple[str, ...] = ()) -> None:
+        for name, value, places in zip(names, values, digits, strict=True):
+            if not name.startswith(left_out):
+                lines.append(f"{name:<22}\t{query}\t{value:.{places}f}")
 
     for run, values, weights, means in zip(
         report.systems, report.values, report.weights, report.averages, strict=True
     ):
         counted = np.flatnonzero(weights.any(axis=1) & per_query)
         for row in sorted(counted, key=lambda row: str(report.queries[row])):
-            add(report.queries[row], values[row], of_queries)
+            add(report.queries[row], values[row], left_out=("gm_", "num_q"))
         if len(report.systems) > 1 or "num_q" in names:
             lines.append(f"{'runid':<22}\tall\t{run}")
-        add("all", means, range(len(names)))
+        add("all", means)
     return "\n".join(lines)
