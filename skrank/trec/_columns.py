@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import reduce
 from itertools import chain
 from numbers import Integral
-from operator import xor
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -42,26 +40,26 @@ class Reading:
         check.check_choice("duplicates", self.duplicates, ("error", "first", "max"))
         self.columns = check.check_columns(self.columns)
 
-    def by_name(self, kind: str) -> dict[str, str]:
+    def names(self, kind: str) -> dict[str, str]:
         """Names of columns by field, for fields of the kind."""
         columns = self.columns if isinstance(self.columns, dict) else {}
         names = {field: columns[field] for field in check.FIELDS[kind] if field in columns}
         self.used |= bool(names)
         return names
 
-    def in_order(self, kind: str) -> list[str] | None:
-        """The fields of a file without a header, if it is of this kind."""
-        if not isinstance(self.columns, list) or not set(check.NUMBERS[kind]) & {*self.columns}:
-            return None
-        self.used = True
-        return self.columns
+    def fields(self, kind: str) -> list[str]:
+        """The fields of a file without a header; empty unless `columns` lists those of the kind."""
+        columns = self.columns if isinstance(self.columns, list) else []
+        fields = columns if set(check.NUMBERS[kind]) & {*columns} else []
+        self.used |= bool(fields)
+        return fields
 
     def check_used(self) -> None:
         """Raise ValueError if `columns` applied to no source."""
         if self.columns and not self.used:
             raise ValueError(
-                f"{check.shown_columns(self.columns)} applies to no source: names are those of "
-                "columns of tables, and a list of fields is that of a file without a header."
+                f"{check.shown_columns(self.columns)} applies to no source: a dict has names of "
+                "columns of tables, a list the fields of a file without a header."
             )
 
 
@@ -70,7 +68,7 @@ def fields_of(table: Any, kind: str, reading: Reading, what: str) -> Fields:
     of_polars = hasattr(table, "collect_schema")
     names = list(table.collect_schema() if of_polars else table)
     texts = list(map(str, names))
-    chosen = check.chosen_columns(texts, kind, reading.by_name(kind), what)
+    chosen = check.chosen_columns(texts, kind, reading.names(kind), what)
     if of_polars:
         table = table.lazy().select({*chosen.values()}).collect()
     return {field: table[names[texts.index(name)]] for field, name in chosen.items()}
@@ -92,8 +90,8 @@ def of_queries(content: Mapping[Any, Any], kind: str, what: str) -> tuple[Fields
     documents = list(chain(*content.values()))
     columns = {"qid": [query for query, part in content.items() for _ in part], "docid": documents}
     if by_document:
-        numbers = chain(*(part.values() for part in content.values()))
-        columns[check.NUMBERS[kind][0]] = list(numbers)
+        numbers = [number for part in content.values() for number in part.values()]
+        columns[check.NUMBERS[kind][0]] = numbers
     elif kind == "run":
         columns["rank"] = [rank for part in content.values() for rank in range(1, len(part) + 1)]
     else:
@@ -133,8 +131,7 @@ _IDS = ("run", "qid", "docid")
 def _without_duplicates(table: pl.DataFrame, where: Where, duplicates: str) -> pl.DataFrame:
     """The table with one row of each document of a query."""
     ids = [name for name in _IDS if name in table.columns]
-    keys = reduce(xor, (table[name].hash(seed) for seed, name in enumerate(ids)))
-    if keys.n_unique() == len(table):  # else there is a duplicate, or two pairs have one key
+    if table.select(ids).hash_rows().n_unique() == len(table):  # else a duplicate, or equal hashes
         return table
     if duplicates == "error":
         for row in table.select((~pl.struct(ids).is_first_distinct()).arg_true()).to_series():

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank import _validation as check
-from skrank._progress import progress as progress_bar
+from skrank._progress import tracked
 from skrank._typing import Options
 from skrank._warnings import warn
 from skrank.evaluation import DEFAULT_METRICS, Report
@@ -139,25 +139,21 @@ def evaluate(
     bm25    0.75              0.815465
     """
     check.check_choice("missing", missing, ("zero", "skip", "raise"))
-    given: Options = {} if empty is None else {"empty": empty}
-    if rel is not None:
-        given["rel"] = check.check_rel(rel)
-    if check.check_flag("judged_only", judged_only):
-        given["condensed"] = True
-    chosen = {name: _changed(one, given) for name, one in unique_metrics(metrics).items()}
+    changes: Options = {
+        "empty": empty,
+        "rel": None if rel is None else check.check_rel(rel),
+        "condensed": check.check_flag("judged_only", judged_only) or None,
+    }
+    chosen = {name: _changed(metric, changes) for name, metric in unique_metrics(metrics).items()}
     top = check.check_max_grade(max_grade)
     reading = Reading(columns, duplicates)
     judgments, sources = as_qrels(qrels, reading), sources_of(runs)
     if check.check_flag("pool_judged", pool_judged):
-        labels = np.nan_to_num(judgments.labels, nan=0.0)
-        judgments = dataclasses.replace(judgments, labels=labels)
+        judgments = dataclasses.replace(judgments, labels=np.nan_to_num(judgments.labels))
     exclude_self = check.check_flag("exclude_self", exclude_self)
     pool = Pool(judgments)
-    # places of metrics by whether scores are compared in single precision
-    single_precision = np.array([one.single_precision for one in chosen.values()])
-    places = {
-        flag: np.flatnonzero(single_precision == flag) for flag in set(single_precision.tolist())
-    }
+    single_precision = np.array([metric.single_precision for metric in chosen.values()])
+    precisions = set(single_precision.tolist())
 
     def joined_runs(source: tuple[str | None, object]) -> list[_Joined]:
         return [joined_run(run) for run in runs_of(*source, reading)]
@@ -165,8 +161,10 @@ def evaluate(
     def joined_run(run: Run) -> _Joined:
         if exclude_self:
             run = run._without_self()
-        orders = {single: run._in_single_precision() if single else run for single in places}
-        joined = {single: pool.join(order.top(k)) for single, order in orders.items()}
+        joined = {
+            single: pool.join((run._in_single_precision() if single else run).top(k))
+            for single in precisions
+        }
         differ = None
         if len(run.queries) and not next(iter(joined.values())).n_judged:
             differ = check.id_difference(run.documents, judgments.documents, "document")
@@ -174,53 +172,46 @@ def evaluate(
         return _Joined(run.name, run.file, run.queries, differ, swapped, joined)
 
     of_runs: list[_Joined] = []
-    with (
-        progress_bar(progress, len(sources), "runs") as bar,
-        ThreadPoolExecutor(min(_MOST_AT_ONCE, pl.thread_pool_size())) as executor,
-    ):
-        for runs_read in executor.map(joined_runs, sources):
-            of_runs += runs_read
-            bar.update(1)
-    if not isinstance(qrels, Qrels) and not any(isinstance(one, Run) for _, one in sources):
+    with ThreadPoolExecutor(min(_MOST_AT_ONCE, pl.thread_pool_size())) as executor:
+        joined = executor.map(joined_runs, sources)
+        for _, of_source in zip(tracked(sources, progress, "runs"), joined, strict=True):
+            of_runs += of_source
+    if not isinstance(qrels, Qrels) and not any(isinstance(run, Run) for _, run in sources):
         reading.check_used()
     if of_runs[0].swapped:
-        warn(
-            "the qrels have labels like scores, and the first run has scores like labels, as if "
-            "they were swapped: qrels come first, then runs."
-        )
-    names = names_of([(run.name, run.file) for run in of_runs])
+        warn("the qrels look like scores, the first run like labels: qrels come first, then runs.")
+    names = names_of(of_runs)
     counts = _counts(pool, names, of_runs, missing)
-    shape = len(names), len(judgments.queries), len(chosen)
-    values, weights, n_empty = np.empty(shape), np.empty(shape), np.empty(shape[2], int)
-    for single, of_single in places.items():
-        some = [list(chosen.values())[place] for place in of_single]
-        joined = [run.joined[single] for run in of_runs]
-        n_runs = max(1, _ROWS_AT_ONCE // max(len(one.rows) for one in joined))
+    queries, n_empty = judgments.queries.ids, np.empty(len(chosen), int)
+    values, weights = np.empty((2, len(names), len(queries), len(chosen)))
+    for single in precisions:
+        places = np.flatnonzero(single_precision == single)
+        metrics_of_single = [list(chosen.values())[place] for place in places]
+        of_single = [run.joined[single] for run in of_runs]
+        n_runs = max(1, _ROWS_AT_ONCE // max(len(run.rows) for run in of_single))
         for first in range(0, len(names), n_runs):
             block = slice(first, first + n_runs)
-            part = JoinedJudgments(pool, joined[block])
+            part = JoinedJudgments(pool, of_single[block])
             ranking = Ranking.in_order(part, part.retrieved)
-            found = measure(part, [ranking], some, max_grade=top)
-            for cube, by_query in ((values, found.values[0]), (weights, found.weights[0])):
-                by_run = by_query.reshape(len(some), -1, shape[1])
-                cube[block, :, of_single] = np.moveaxis(by_run, 0, 2)
-            n_empty[of_single] = found.empty[:, : shape[1]].sum(axis=1)
+            measured = measure(part, [ranking], metrics_of_single, max_grade=top)
+            for cube, by_query in ((values, measured.values[0]), (weights, measured.weights[0])):
+                by_run = by_query.reshape(len(places), -1, len(queries))
+                cube[block, :, places] = np.moveaxis(by_run, 0, 2)
+            n_empty[places] = measured.empty[:, : len(queries)].sum(axis=1)
         if missing == "skip":
-            lacks = np.array([one.retrieved for one in joined]) == 0
+            lacks = np.array([run.retrieved for run in of_single]) == 0
             values[lacks], weights[lacks] = np.nan, 0.0
     top = check.highest_grade(judgments.labels) if top is None else None
-    return Report(
-        names, judgments.queries.ids, chosen, values, weights, n_empty, counts, max_grade=top
-    )
+    return Report(names, queries, chosen, values, weights, n_empty, counts, max_grade=top)
 
 
-def _changed(one: Metric, given: Options) -> Metric:
-    """The metric with the given values for those parameters that it has."""
-    known = {field.name for field in dataclasses.fields(one)}
-    if getattr(one, "rel", 1.0) is None:  # a metric that is graded by default remains graded
+def _changed(metric: Metric, changes: Options) -> Metric:
+    """The metric with other values of those parameters that it has; None changes nothing."""
+    known = {field.name for field in dataclasses.fields(metric)}
+    if getattr(metric, "rel", 1.0) is None:  # a metric that is graded by default remains graded
         known.discard("rel")
-    changes = {key: given[key] for key in given if key in known and getattr(one, key) != given[key]}
-    return dataclasses.replace(one, **changes) if changes else one
+    known -= {name for name, value in changes.items() if value is None}
+    return dataclasses.replace(metric, **{name: changes[name] for name in known & changes.keys()})
 
 
 # runs that do not fit the judgments ---------------------------------------------------------------
@@ -230,37 +221,36 @@ def _counts(
     pool: Pool, names: list[str], of_runs: list[_Joined], missing: str
 ) -> dict[str, list[float]]:
     """The columns of ``Report.counts``; raises or warns if runs do not fit the judgments."""
-    qrels, lacks, unjudged = pool.qrels, [], []
+    ids, lacks, unjudged = pool.qrels.queries.ids, [], []
     joined = [next(iter(run.joined.values())) for run in of_runs]
-    retrieved = np.array([one.retrieved for one in joined])
+    retrieved = np.array([run.retrieved for run in joined])
     present, n_documents = (retrieved > 0).sum(axis=1), retrieved.sum(axis=1)
-    for name, run, found in zip(names, of_runs, retrieved > 0, strict=True):
-        absent = qrels.queries.ids[~found]
-        if not found.any() and len(run.queries):
-            differ = check.id_difference(run.queries.ids, qrels.queries.ids, "query")
+    for name, run, by_query in zip(names, of_runs, retrieved, strict=True):
+        absent = ids[by_query == 0].tolist()
+        if len(absent) == len(ids) and len(run.queries):
+            differ = check.id_difference(run.queries.ids, ids, "query")
             raise ValueError(f"run {name!r} has no query of the qrels: {differ}.")
-        if len(absent):
-            queries = f"{len(absent)} queries of the qrels, {check.brief(absent.tolist())}"
+        if absent:
+            queries = f"{len(absent)} queries of the qrels, {check.brief(absent)}"
             lacks.append(f"run {name!r} has no documents for {queries}")
         if run.documents is not None:
             unjudged.append(f"no retrieved document is judged of run {name!r}: {run.documents}")
     if lacks and missing == "raise":
-        choices = f"{check.argument('missing', 'zero')} or 'skip'"
-        raise ValueError(f"{lacks[0]}: choose {choices}.")
+        raise ValueError(f"{lacks[0]}: choose {check.argument('missing', 'zero')} or 'skip'.")
     if lacks and missing == "zero":
-        skip = f"{check.argument('missing', 'skip')} leaves them out."
-        _warn(lacks, f": they count as queries with nothing retrieved. {skip}")
-    if np.isnan(qrels.labels).all():
+        skip = check.argument("missing", "skip")
+        _warn(lacks, f": they count as queries with nothing retrieved. {skip} leaves them out.")
+    if np.isnan(pool.qrels.labels).all():
         judged = f"If they were judged not relevant, choose {check.argument('pool_judged', True)}."
         _warn(["the qrels have no judgment: all labels are below 0 or missing"], f". {judged}")
     elif unjudged:
         _warn(unjudged, ". Check that document ids are spelled as in the qrels.")
     counts = {
         "queries": present,
-        "missing": len(qrels.queries) - present,
+        "missing": len(ids) - present,
         "ignored": np.array([len(run.queries) for run in of_runs]) - present,
         "documents": n_documents,
-        "judged": np.array([one.n_judged for one in joined]) / np.maximum(n_documents, 1),
+        "judged": np.array([run.n_judged for run in joined]) / np.maximum(n_documents, 1),
     }
     return {name: column.tolist() for name, column in counts.items()}
 

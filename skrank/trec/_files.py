@@ -49,10 +49,10 @@ def read(source: Source, kind: str, reading: Reading) -> tuple[Fields, Where, st
         raise ValueError(f"{name} is empty: a line of {kind} is {check.LINES[kind]}.")
     if line[0] in "{[":
         return *_json(text, line, kind, reading, name), None
-    words, fields = line.split(), reading.in_order(kind)
-    of_trec = fields is None and _is_row(words, _TREC[kind])
+    words, fields = line.split(), reading.fields(kind)
+    of_trec = not fields and _is_row(words, _TREC[kind])
     separator = next((mark for mark in "\t,;" if mark in line), None)
-    if separator and not of_trec and len(words) != len(fields or ()):
+    if separator and not of_trec and len(words) != len(fields):
         return *_table(text, separator, fields, kind, reading, name), None
     columns = _lines(text, fields or _TREC[kind], kind, name)
     return columns, partial(_line_of, text, name), words[5] if of_trec and kind == "run" else None
@@ -108,7 +108,7 @@ def _object(text: bytes, what: str) -> dict[str, Any]:
 
 
 def _table(
-    text: bytes, separator: str, fields: list[str] | None, kind: str, reading: Reading, name: str
+    text: bytes, separator: str, fields: list[str], kind: str, reading: Reading, name: str
 ) -> tuple[Fields, Where]:
     """Columns of CSV or TSV; `fields` if it has no header."""
     rows = partial(_csv_rows, text, separator, name)
@@ -121,10 +121,10 @@ def _table(
     if table is None or any(column.null_count() for column in table):  # perhaps a malformed row
         values = zip(*(row for _, row in rows()), strict=True)
         table = pl.DataFrame([[value or None for value in column] for column in values])
-    first, (line, head) = int(fields is None), next(rows())
+    first, (line, head) = int(not fields), next(rows())
     names = fields or [word.strip() for word in head]
-    numbered = fields is None and any(map(_NUMBER.fullmatch, names))
-    if len(names) != len(head) or (numbered and not reading.by_name(kind)):
+    numbered = not fields and any(map(_NUMBER.fullmatch, names))
+    if len(names) != len(head) or (numbered and not reading.names(kind)):
         raise check.malformed(head, kind, f"{name}, line {line}")
     columns = [column[first:].cast(pl.String).str.strip_chars(" ") for column in table]
     by_name = dict(zip(names, columns, strict=True))
@@ -155,11 +155,10 @@ def _lines(text: bytes, fields: list[str], kind: str, name: str) -> Fields:
     tidied = _tidied(text)
     if kind == "qrels" and b" L" in tidied:  # labels of NTCIR, L0, L1, ...
         tidied = re.sub(rb"(?m) L(\d+)$", rb" \1", tidied)
-    names, longer = fields, None
+    names, numbers, longer = fields, (*_BEST, "rank"), None
     if "tag" in fields:  # ignores further fields, such as those of the first line
         names = fields + tidied.partition(b"\n")[0].decode().split()[len(fields) :]
         longer = [place for place, field in enumerate(fields) if field != check.SKIPPED]
-    numbers = (*_BEST, "rank")
     types = {str(i): pl.Float64 if field in numbers else pl.String for i, field in enumerate(names)}
     table: Iterable[pl.Series] = ()
     with suppress(pl.exceptions.PolarsError):  # a line has too many or too few fields
@@ -168,8 +167,7 @@ def _lines(text: bytes, fields: list[str], kind: str, name: str) -> Fields:
             schema=types, ignore_errors=True, truncate_ragged_lines="tag" in fields,
         ).fill_nan(None)  # fmt: skip
     columns = {fields[int(column.name)]: column for column in table}
-    whole = [column for field, column in columns.items() if field != "rank"]
-    if not whole or any(column.null_count() for column in whole):
+    if not columns or any(columns[field].null_count() for field in columns.keys() - {"rank"}):
         for number, line in enumerate(text.decode().split("\n"), 1):
             if line.strip() and not _is_row(line.split(), fields):
                 raise check.malformed(line.split(), kind, f"{name}, line {number}")

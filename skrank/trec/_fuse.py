@@ -36,15 +36,11 @@ def _normalised(run: Run, norm: str | None, rrf_k: float, *, from_file: bool) ->
     shifted -= per_query(np.minimum, shifted)  # exactly 0 where all are equal
     if norm == "min_max":
         highest = per_query(np.maximum, shifted)
-        return np.where(highest > 0, _ratio(shifted, highest), 1.0)
+        return np.divide(shifted, highest, out=np.ones_like(shifted), where=highest > 0)
     count = np.repeat(sizes, sizes)
     centered = shifted - per_query(np.add, shifted) / count
-    return _ratio(centered, np.sqrt(per_query(np.add, centered**2) / count))
-
-
-def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-    """The quotient, or 0 where the denominator is 0: the numerator is 0 there, too."""
-    return np.divide(numerator, denominator, out=numerator.copy(), where=denominator != 0)
+    deviation = np.sqrt(per_query(np.add, centered**2) / count)
+    return np.divide(centered, deviation, out=np.zeros_like(centered), where=deviation > 0)
 
 
 def fuse(
@@ -135,8 +131,9 @@ def fuse(
     check.check_fusion({system: run.queries.ids.tolist() for system, run in named.items()}, name)
     unranked = [system for system, run in named.items() if run.ranks is None]
     if from_file and unranked:
-        choice = check.argument("ranks", "score")
-        raise ValueError(f"runs {unranked} have no column of ranks: choose {choice}.")
+        raise ValueError(
+            f"runs {unranked} have no ranks: choose {check.argument('ranks', 'score')}."
+        )
     usual = "reciprocal_rank" if learned or method == "rrf" else "min_max"
     norm = usual if norm == "auto" or method == "rrf" else norm
     rows = [

@@ -97,11 +97,10 @@ def run_lines(run: object) -> str:
     """
     run = read_run(run)
     documents, queries = run.documents.to_list(), run.queries
-    for one in (run.name, *queries.ids, *documents):
-        if not re.fullmatch(r"[^\x00-\x20]+", one):
+    for text in (run.name, *queries.ids, *documents):
+        if not re.fullmatch(r"[^\x00-\x20]+", text):
             raise ValueError(
-                f"{one!r} is empty or has white space or control characters, which a file of TREC "
-                "cannot hold: rename it."
+                f"{text!r} is empty or has white space, which separates fields of TREC: rename it."
             )
     ids, ranks = queries.ids[queries.row_query], run.rank_in_query
     rows = zip(ids, documents, ranks, run.scores.tolist(), strict=True)

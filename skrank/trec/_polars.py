@@ -19,8 +19,7 @@ def __getattr__(name: str) -> Any:
     _pid = _pid or os.getpid()
     if os.getpid() != _pid:
         raise RuntimeError(
-            "skrank.trec was used in this process and again after a fork, which the threads of "
-            'polars do not survive: start worker processes by "spawn" or "forkserver", such as '
-            'multiprocessing.get_context("spawn").'
+            "the threads of polars, which skrank.trec uses, do not survive a fork: start worker "
+            'processes by multiprocessing.get_context("spawn") or "forkserver".'
         )
     return getattr(polars, name)

@@ -20,9 +20,8 @@ from skrank.trec._files import read
 def is_frame(source: object) -> bool:
     """Whether this is a table with named columns, of any library."""
     kind = type(source)  # of a lazy frame, the columns themselves take time
-    table = hasattr(kind, "columns") or hasattr(kind, "__arrow_c_stream__")
-    records = getattr(getattr(source, "dtype", None), "names", None) is not None
-    return records or (table and not hasattr(kind, "to_frame"))  # as a Series has
+    named = hasattr(kind, "columns") or hasattr(kind, "__arrow_c_stream__")
+    return named and not hasattr(kind, "to_frame")  # as a Series has
 
 
 def tables_of(
@@ -138,23 +137,23 @@ def runs_of(name: str | None, source: object, reading: Reading) -> list[Run]:
     if isinstance(source, Run):
         return [source if name is None else replace(source, name=name, file=None)]
     tables = tables_of(source, "run", reading, name)
-    if name is None:
-        return [
-            Run._of_table(table, tag or UNNAMED, file, ranks=reading.ranks)
-            for table, tag, file in tables
-        ]
-    if len(tables) > 1:
-        raise check.several_runs([tag for _, tag, _ in tables])
-    return [Run._of_table(tables[0][0], name, ranks=reading.ranks)]
+    if name is not None:
+        if len(tables) > 1:
+            raise check.several_runs([tag for _, tag, _ in tables])
+        tables = [(tables[0][0], name, None)]
+    return [
+        Run._of_table(table, tag or UNNAMED, file, ranks=reading.ranks)
+        for table, tag, file in tables
+    ]
 
 
-def names_of(runs: Sequence[tuple[str, str | None]]) -> list[str]:
+def names_of(runs: Sequence[Any]) -> list[str]:
     """The name of each run: its own, or its file if several runs of files have the name.
 
-    `runs` has the name and the file of each. Several unnamed runs are run1, run2.
+    Each of `runs` has a `name` and a `file`. Several unnamed runs are run1, run2.
     """
-    count = Counter(name for name, _ in runs)
-    names = [file if file is not None and count[name] > 1 else name for name, file in runs]
+    count = Counter(run.name for run in runs)
+    names = [run.file if run.file and count[run.name] > 1 else run.name for run in runs]
     if names.count(UNNAMED) > 1:
         numbers = itertools.count(1)
         names = [f"{name}{next(numbers)}" if name == UNNAMED else name for name in names]
@@ -240,5 +239,4 @@ def read_runs(
     """
     reading = Reading(columns, duplicates, ranks)
     loaded = [run for source in sources_of(runs) for run in runs_of(*source, reading)]
-    names = names_of([(run.name, run.file) for run in loaded])
-    return dict(zip(names, loaded, strict=True))
+    return dict(zip(names_of(loaded), loaded, strict=True))

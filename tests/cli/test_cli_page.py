@@ -104,7 +104,9 @@ def test_a_browser_runs_it_without_an_error_or_a_request(page, tmp_path):
     assert "CONSOLE" not in found.messages
     dom = Elements(found.document)
     text = " ".join("".join(dom.texts).split())
-    assert re.search(r"ap: b is first with 0\.\d{4}, then .* The difference is significant \(p", text)
+    assert re.search(
+        r"ap: b is first with 0\.\d{4}, then .* The difference is significant \(p", text
+    )
     assert NASTY in text
     assert [tag for tag, _ in dom.tags].count("b") == 4  # two metrics, and their best values
     assert [tag for tag, _ in dom.tags].count("rect") == 25
