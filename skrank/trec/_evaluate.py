@@ -156,20 +156,19 @@ def evaluate(
     precisions = set(single_precision.tolist())
 
     def joined_runs(source: tuple[str | None, object]) -> list[_Joined]:
-        return [joined_run(run) for run in runs_of(*source, reading)]
-
-    def joined_run(run: Run) -> _Joined:
-        if exclude_self:
-            run = run._without_self()
-        joined = {
-            single: pool.join((run._in_single_precision() if single else run).top(k))
-            for single in precisions
-        }
-        differ = None
-        if len(run.queries) and not next(iter(joined.values())).n_judged:
-            differ = check.id_difference(run.documents, judgments.documents, "document")
-        swapped = bool((pool.labels % 1).any()) and check.look_swapped(judgments.labels, run.scores)
-        return _Joined(run.name, run.file, run.queries, differ, swapped, joined)
+        of_source = []
+        for run in runs_of(*source, reading):
+            run = run._without_self() if exclude_self else run
+            joined = {
+                single: pool.join((run._in_single_precision() if single else run).top(k))
+                for single in precisions
+            }
+            differ = None
+            if len(run.queries) and not next(iter(joined.values())).n_judged:
+                differ = check.id_difference(run.documents, judgments.documents, "document")
+            swapped = any(pool.labels % 1) and check.look_swapped(judgments.labels, run.scores)
+            of_source.append(_Joined(run.name, run.file, run.queries, differ, swapped, joined))
+        return of_source
 
     of_runs: list[_Joined] = []
     with ThreadPoolExecutor(min(_MOST_AT_ONCE, pl.thread_pool_size())) as executor:
@@ -210,8 +209,8 @@ def _changed(metric: Metric, changes: Options) -> Metric:
     known = {field.name for field in dataclasses.fields(metric)}
     if getattr(metric, "rel", 1.0) is None:  # a metric that is graded by default remains graded
         known.discard("rel")
-    known -= {name for name, value in changes.items() if value is None}
-    return dataclasses.replace(metric, **{name: changes[name] for name in known & changes.keys()})
+    changes = {name: changes[name] for name in known & changes.keys() if changes[name] is not None}
+    return dataclasses.replace(metric, **changes) if changes else metric
 
 
 # runs that do not fit the judgments ---------------------------------------------------------------
