@@ -42,14 +42,6 @@ def run(code):
 
 
 PROGRAMS = {  # each prints True
-    "fork": """
-import os, warnings
-warnings.simplefilter('ignore')
-child = os.fork()
-if child == 0:
-    os._exit(0 if value() == first else 1)
-print(os.waitpid(child, 0)[1] == 0 and value() == first)
-""",
     # functools.cached_property of Python 3.11 holds a lock that a child would wait for
     "fork while other threads evaluate": """
 import os, threading, warnings
@@ -70,13 +62,6 @@ for _ in range(8):
 busy = False
 for one in others: one.join()
 print(max(codes) == 0)
-""",
-    "spawn": """
-if __name__ == '__main__':
-    import multiprocessing
-    with multiprocessing.get_context('spawn').Pool(1) as pool:
-        metric = skrank.metric('gap')
-        print(pool.apply(metric, (relevance, scores), {'groups': groups}) == first)
 """,
     "interrupt": """
 import os, signal, threading, time

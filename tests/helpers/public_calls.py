@@ -18,7 +18,7 @@ import skrank.dask
 import skrank.lightgbm
 import skrank.preprocessing
 import skrank.xgboost
-from skrank import extending, metrics, stats, trec
+from skrank import metrics, stats, trec
 from tests.helpers import odd
 from tests.helpers.catalogue import CATALOGUE
 
@@ -163,9 +163,6 @@ for _name, _module, _called in (("lightgbm", skrank.lightgbm, called_by_lightgbm
               partial(module.eval_metric, metric), **given),
           metric="gap@10", preds=PREDS, max_grade=4)  # fmt: skip
 
-usual("xgboost.early_stopping", metric="gap@10", rounds=3, save_best=True, data_name="valid",
-      min_delta=0.1)  # fmt: skip
-
 
 class FirstColumn:
     def fit(self, X, y):
@@ -182,7 +179,6 @@ unit(
     ),
     metric="gap", **JUDGED, max_grade=3, response_method="auto",
 )  # fmt: skip
-usual("scoring.RankingScorer", metrics=["gap", "ap"], max_grade=3)
 
 
 def fitted(cls, X, y, **options):
@@ -253,7 +249,6 @@ usual("stats.queries_needed", difference=0.1, std=0.2, confidence=0.9, power=0.7
 QRELS = b"q1 0 d1 2\nq1 0 d2 0\n7 0 d1 1\n"
 RUN = b"q1 Q0 d1 1 1.5 tag\nq1 Q0 d3 2 1.0 tag\n7 Q0 d2 1 0.5 tag\n7 Q0 d1 2 0.25 tag\n"
 OTHER_RUN = b"q1 Q0 d2 1 1.5 mine\n7 Q0 d1 1 0.5 mine\n"
-JUDGMENTS, RUN_VALUES = {"q1": {"d1": 2, "d2": 0}}, {"q1": {"d1": 0.5, "d3": 1.0}}
 
 
 def file_of(content):
@@ -278,8 +273,6 @@ unit(
 FUSED = [trec.read_run(file_of(one)) for one in (RUN, OTHER_RUN)]
 usual("trec.fuse", lambda **given: trec.fuse(FUSED, **given).to_frame()["score"],
       method="rrf", rrf_k=10, norm="zscore", name="both")  # fmt: skip
-usual("trec.ir_measure", lambda name: trec.ir_measure(name).calc_aggregate(JUDGMENTS, RUN_VALUES),
-      name="gap(max_grade=2)")  # fmt: skip
 
 
 usual("datasets.make_ranking", lambda **given: skrank.datasets.make_ranking(**given).X,
@@ -320,10 +313,3 @@ usual("model_selection.query_train_test_split",
       lambda X, **given: skrank.query_train_test_split(X, **given),
       X=np.arange(12.0)[:, None], groups=np.arange(12) % 5, test_size=0.2, valid_size=1,
       random_state=0)  # fmt: skip
-
-# extensions ---------------------------------------------------------------------------------------
-
-
-unit("extending.discounts", weights=lambda rank: 1 / rank, longest=4, k=2)
-usual("extending.Judgments", lambda relevance: extending.Judgments(
-    relevance, extending.Queries.from_groups(np.arange(6) % 2)), relevance=LABELS)  # fmt: skip

@@ -4,41 +4,28 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 import skrank
 from skrank.extending import plain_up_to
 from skrank.metrics import registered
+from skrank.testing import make_lists
+from tests.helpers.engine import per_query
 
 ROOT = Path(__file__).resolve().parents[2]
-SIZES = [7, 1, 20, 12, 16, 257]  # the last is too long for sorting by counting
-
-
-def lists(sizes):
-    """Query ids, and labels with scores: distinct, with ties, not judged, not retrieved.
-
-    Query 3 has nothing relevant; the scores of query 5 are equal.
-    """
-    rng = np.random.default_rng(0)
-    groups = np.repeat(np.arange(len(sizes)), sizes)
-    grades = rng.choice(5, len(groups), p=[0.5, 0.3, 0.1, 0.05, 0.05]) * 1.0
-    grades[groups == 3] = 0
-    scores = rng.normal(size=len(groups))
-    tied = np.where(groups == 5, 0.0, scores.round(1))
-    judged = np.where(rng.random(len(groups)) < 0.8, grades, np.nan)
-    shown = np.where(rng.random(len(groups)) < 0.8, tied, -np.inf)
-    return groups, [(grades, scores), (grades, tied), (judged, tied), (judged, shown)]
+LISTS = [  # the last has a query that is too long for sorting by counting
+    make_lists(0, n_queries=5), make_lists(1, n_queries=5, levels=3),
+    make_lists(2, n_queries=3, longest=400, special=False),
+]  # fmt: skip
 
 
 def values(metric):
     """Values of queries, or the text of the error."""
-    groups, pairs = lists(SIZES)
     found = []
-    for relevance, scores in pairs:
+    for data in LISTS:
         try:
-            found += metric.per_query(relevance, scores, groups=groups).to_list()
+            found += per_query(metric, data).tolist()
         except ValueError as error:
             found.append(str(error))
     return found

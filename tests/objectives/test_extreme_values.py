@@ -50,25 +50,19 @@ def test_an_outlier_leaves_the_others_as_they_are(objective, row, far, dtype):
 @every_dtype
 @pytest.mark.parametrize(
     "objective",
-    [
-        LambdaRank("gap"), LambdaRank("err", norm=False), SoftRank("ndcg", relative=True),
-    ],
-    ids=repr,
+    [LambdaRank("gap"), LambdaRank("err", norm=False),
+     *(SoftRank(name, relative=True) for name in ("gap", "ap", "ndcg"))],
+    ids=str,
 )  # fmt: skip
-@pytest.mark.parametrize("size", [1e160, 1e300, 1.7e308])
-def test_gradients_of_huge_scores_are_finite(objective, size, dtype):
-    scores = size * np.array([1.0, -1.0, 0.3])
-    assert np.isfinite(gradient(objective, scores, dtype, [0, 2, 1])).all()
-
-
-@pytest.mark.parametrize("metric", ["gap", "ap", "ndcg"])
-@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e100, 1e160, 1e300])
-def test_relative_sigma_at_scores_of_any_size(metric, size):
-    scores, soft = np.array([1.0, -1.0, 0.3]), SoftRank(metric, relative=True)
-    assert np.isfinite(gradient(soft, size * scores, np.float32, [0, 2, 1])).all()
-    if size > 1:
-        plain, exact = (gradient(soft, one * scores, labels=[0, 2, 1]) for one in (1, size))
-        assert_allclose(size * exact[0], plain[0], rtol=1e-9)
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e100, 1e160, 1e300, 1.7e308])
+def test_scores_of_any_size(objective, size, dtype):
+    """With a relative sigma, gradients are inverse to the size of scores."""
+    scores = np.array([1.0, -1.0, 0.3])
+    found = gradient(objective, size * scores, dtype, [0, 2, 1])
+    assert np.isfinite(found).all()
+    if isinstance(objective, SoftRank) and 1 < size < 1e301 and dtype == np.float64:
+        plain = gradient(objective, scores, labels=[0, 2, 1])
+        assert_allclose(size * found[0], plain[0], rtol=1e-9)
 
 
 FEW = np.array([0.1, 0.2, 0.3, 0.4])

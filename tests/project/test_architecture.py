@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib
-import inspect
 import re
 import subprocess
 import sys
@@ -221,41 +219,3 @@ def test_no_file_names_a_place_of_one_machine():
         if PLACES.search(line)
     ]
     assert not found
-
-
-NAMESPACES = [
-    "skrank", "skrank.metrics", "skrank.objectives", "skrank.datasets", "skrank.lightgbm",
-    "skrank.xgboost", "skrank.torch", "skrank.stats", "skrank.active", "skrank.trec",
-    "skrank.incompleteness", "skrank.informativeness", "skrank.plotting", "skrank.extending",
-    "skrank.testing", "skrank.preprocessing",
-]  # fmt: skip
-BASES = {"Metric", "Objective"}  # of what users make
-
-
-def public_names():
-    for namespace in NAMESPACES:
-        try:
-            module = importlib.import_module(namespace)
-        except ImportError as error:
-            if (error.name or "").startswith("skrank"):
-                raise
-            continue  # an optional library is missing
-        package = hasattr(module, "__path__")
-        for name, thing in vars(module).items():
-            if name.startswith("_") or not (inspect.isclass(thing) or inspect.isfunction(thing)):
-                continue
-            mine = thing.__module__.startswith("skrank")
-            if mine and (package or thing.__module__ == namespace):
-                yield pytest.param(thing, id=f"{namespace}.{name}")
-
-
-@pytest.mark.parametrize("thing", list(public_names()))
-def test_public_names_are_documented(thing):
-    text = inspect.getdoc(thing)
-    assert text
-    sections = re.findall(r"^(\w+)\n-+$", text, re.MULTILINE)
-    if inspect.isfunction(thing):
-        assert "Parameters" in sections or not inspect.signature(thing).parameters
-        assert "Examples" in sections
-    elif "Parameters" in sections and thing.__name__ not in BASES:  # others are met as results
-        assert "Examples" in sections

@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import pkgutil
+import re
 from contextlib import suppress
 from importlib.util import find_spec
 
@@ -42,6 +43,12 @@ def public_signatures():
 
 
 SIGNATURES = public_signatures()
+NAMED = {
+    f"{module.__name__}.{name}": getattr(module, name)
+    for module in [skrank, *MODULES]
+    for name in getattr(module, "__all__", ())
+}
+WITHOUT_EXAMPLES = {"Metric", "Objective", "RankingScorer"}  # of which users do not make objects
 CV = {"lightgbm.cv", "xgboost.cv"}  # with the arguments of the boosters' own
 DEFAULTS = {
     "confidence": {0.95},
@@ -86,15 +93,26 @@ def test_a_module_names_what_is_public(module):
     assert len(set(module.__all__)) == len(module.__all__)
 
 
+@pytest.mark.parametrize("name", [name for name in NAMED if "extending" not in name])
+def test_public_names_are_documented(name):
+    thing = NAMED[name]
+    if not (inspect.isclass(thing) or inspect.isfunction(thing)):
+        return
+    text = inspect.getdoc(thing)
+    assert text
+    sections = re.findall(r"^(\w+)\n-+$", text, re.MULTILINE)
+    if inspect.isfunction(thing):
+        assert "Parameters" in sections or not inspect.signature(thing).parameters
+        assert "Examples" in sections
+    elif (
+        "Parameters" in sections and thing.__name__ not in WITHOUT_EXAMPLES
+    ):  # others are met as results
+        assert "Examples" in sections
+
+
 def test_the_interface_stays_small_and_shows_its_signatures():
     """At most 191 functions and classes, four of them in modules that are left out here."""
-    modules = [skrank, *MODULES]
-    named = {
-        f"{m.__name__}.{name}": getattr(m, name)
-        for m in modules
-        for name in getattr(m, "__all__", ())
-    }
-    found = {name: thing for name, thing in named.items() if callable(thing)}
+    found = {name: thing for name, thing in NAMED.items() if callable(thing)}
     assert len(set(map(id, found.values()))) <= 191 - 4
     assert {name.rpartition(".")[2] for name in found.keys() - SIGNATURES} == {"CutQueryWarning"}
 
