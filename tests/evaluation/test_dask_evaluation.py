@@ -55,15 +55,13 @@ def both(data, chunks, metrics, **how):
     return found, skrank.evaluate(**arrays, metrics=metrics, **how)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_all_metrics_are_the_same_bits(seed):
-    data, chunks = partitioned(seed, n_queries=60, longest=30, levels=12)
-    points = CATALOGUE
-    metrics = {str(point.settled): point.settled for point in points}
+def test_all_metrics_are_the_same_bits():
+    data, chunks = partitioned(0, n_queries=60, longest=30, levels=12)
+    metrics = {str(point.settled): point.settled for point in CATALOGUE}
     assert_same(*both(data, chunks, list(metrics.values())))
 
 
-@pytest.mark.parametrize("levels", [5, 40, 200])
+@pytest.mark.parametrize("levels", [5, 200])
 def test_labels_that_other_partitions_do_not_have(levels):
     """Codes of labels differ by partition, and so may the sums that are made of them."""
     data, chunks = partitioned(1, n_queries=60, longest=30, special=False)

@@ -213,16 +213,6 @@ def test_networks():
     assert made.fit(DATA.X, Y).predict(DATA.X).shape == (len(Y),)
 
 
-@pytest.mark.parametrize("standardize", [True, False])
-def test_a_fitted_ranker_predicts_as_it_was_fitted(standardize):
-    found = ranker(epochs=1, standardize=standardize).fit(DATA.X, Y)
-    scores = found.predict(DATA.X)
-    found.set_params(
-        options={"standardize": not standardize}, hidden=3, net_params={"module": "none"}
-    )
-    np.testing.assert_array_equal(found.predict(DATA.X), scores)
-
-
 STEPS = LRScheduler("StepLR", step_size=1)
 
 

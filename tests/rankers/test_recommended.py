@@ -44,12 +44,6 @@ def test_a_shared_start_gives_the_scores_of_rankers_trained_alone():
     assert_allclose(fitted.predict(data.X), expected, rtol=1e-12)
 
 
-def test_other_parameters_of_a_ranker_have_another_start():
-    ranker = small("lightgbm").set_params(regularised__objective="ndcg")
-    one, other = ranker.fit(data.X, y).estimators_
-    assert not np.array_equal(one.init_.coef_, other.init_.coef_)
-
-
 def test_seeds_and_names():
     seeds = {recommended_ranker().estimators[0][1].random_state for _ in range(2)}
     assert len(seeds) == 2

@@ -107,14 +107,6 @@ def test_a_split_of_rows_by_hand(data, y):
     assert len(caught) == 2
 
 
-@pytest.mark.parametrize("cv", WHOLE, ids=lambda cv: repr(cv).partition("(")[0])
-def test_splits_of_cut_queries(cv, data, y):
-    with pytest.warns(skrank.CutQueryWarning, match=f"{CUT} split"):
-        list(cv.split(data.X[1:], y.iloc[1:]))
-    with pytest.warns(skrank.CutQueryWarning, match=f"{CUT} split"):
-        skrank.query_train_test_split(data.X[1:], y.iloc[1:])
-
-
 @every_model
 @pytest.mark.parametrize("cv", WHOLE, ids=lambda cv: repr(cv).partition("(")[0])
 def test_whole_queries_do_not_warn(model, cv, data, y):

@@ -11,10 +11,9 @@ def share(significant, n_samples):
     return np.mean([significant(seed) for seed in range(n_samples)], axis=0)
 
 
-@pytest.mark.parametrize("n_queries", [10, 25])
-def test_max_t_keeps_its_level_where_differences_are_skewed(n_queries):
+def test_max_t_keeps_its_level_where_differences_are_skewed():
     """For comparison, Holm's correction of t-tests rejects in up to 12 % of these samples."""
-    random = np.random.default_rng(0)
+    random, n_queries = np.random.default_rng(0), 10
 
     def both(seed):
         x = random.exponential(size=(n_queries, 5)) - 1
@@ -26,19 +25,17 @@ def test_max_t_keeps_its_level_where_differences_are_skewed(n_queries):
     assert found[0] < min(0.065, found[1])
 
 
-@pytest.mark.parametrize("spread", [1.0, 5.0])
-def test_max_t_keeps_its_level_also_at_unequal_spread_where_tukey_does_not(spread):
+def test_max_t_keeps_its_level_at_unequal_spread_where_tukey_does_not():
     random = np.random.default_rng(0)
 
     def both(seed):
-        x = random.normal(size=(20, 5)) * [1, 1, 1, 1, spread]
+        x = random.normal(size=(20, 5)) * [1, 1, 1, 1, 5]
         tests = stats.max_t, stats.tukey_hsd
         return [test(x, n_resamples=300).p_value.min() < 0.05 for test in tests]
 
     largest, tukey = share(both, 400)
     assert 0.02 < largest < 0.075
-    assert (tukey > 0.075) == (spread > 1)
-    assert tukey > 0.02
+    assert tukey > 0.075
 
 
 def test_intervals_of_max_t_hold_together():
@@ -63,8 +60,7 @@ def test_five_percent_of_p_values_are_below_the_level_if_systems_are_equal(test)
     assert 0.038 < np.mean(found.p_value < 0.05) < 0.062
 
 
-@pytest.mark.parametrize("sigma", [0.5, 1.0, 1.5])
-@pytest.mark.parametrize("n_queries", [10, 50])
+@pytest.mark.parametrize(("sigma", "n_queries"), [(0.5, 10), (1.5, 10), (1.0, 50)])
 def test_levels_and_coverage_under_uneven_weights(sigma, n_queries):
     random = np.random.default_rng(0)
 
