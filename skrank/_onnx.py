@@ -19,14 +19,16 @@ import pandas as pd
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
 from skrank._boosters.adapters import import_booster
 from skrank._files import write_atomically
 from skrank._fitted import class_names
 from skrank._typing import Estimator, Options
-from skrank.preprocessing import RidgeImputer, SignedLog
-from skrank.preprocessing._columns import FARTHEST
+from skrank.preprocessing import RidgeImputer
+from skrank.preprocessing._ridge_imputer import FARTHEST
+from skrank.preprocessing._signed_log import signed_log
 from skrank.rankers import GroupedRanker, LinearRanker, RankerMean
 
 _OPSETS = {"": 17, "ai.onnx.ml": 3}  # versions that onnxruntime 1.18 and newer support
@@ -62,8 +64,8 @@ def save_onnx(ranker: Estimator, path: str | PathLike[str]) -> None:
         If the file has another suffix, or a ranker cannot be converted: trees with categorical
         features or linear leaves, a linear booster, CatBoost's asymmetric trees or scales, an
         objective of LightGBM with a link (such as "poisson"), or a linear ranker with categories or
-        with other steps in `features` than ColumnTransformer, Pipeline, SignedLog, RidgeImputer and
-        SimpleImputer.
+        with other steps in `features` than ColumnTransformer, Pipeline, RidgeImputer, SimpleImputer
+        and the logarithms of LinearRanker.
 
     Examples
     --------
@@ -185,8 +187,8 @@ def _features(graph: _Graph, step: Any, X: str) -> str:
             taken = graph.node("Gather", X, np.arange(step.n_features_in_)[columns], axis=1)
             parts.append(_features(graph, one, taken))
         return graph.node("Concat", *parts, axis=1)
-    if isinstance(step, SignedLog):
-        return _signed_log(graph, step, X)
+    if isinstance(step, FunctionTransformer) and step.func is signed_log:
+        return _signed_log(graph, X, **step.kw_args)
     if isinstance(step, RidgeImputer):
         return _estimated(graph, step, X)
     if isinstance(step, SimpleImputer) and np.isreal(step.statistics_).all():
@@ -198,10 +200,10 @@ def _features(graph: _Graph, step: Any, X: str) -> str:
     raise _refused(f"{type(step).__name__} in the features of a linear ranker")
 
 
-def _signed_log(graph: _Graph, step: SignedLog, X: str) -> str:
+def _signed_log(graph: _Graph, X: str, center: np.ndarray, scale: np.ndarray) -> str:
     """Columns, or their signed logarithms where the scale is finite; NaN stays NaN."""
-    logs = np.isfinite(step.scale_)
-    center, scale = np.where(logs, step.center_, 0.0), np.where(logs, step.scale_, 1.0)
+    logs = np.isfinite(scale)
+    center, scale = np.where(logs, center, 0.0), np.where(logs, scale, 1.0)
     away = graph.node("Div", graph.node("Sub", X, center), scale)
     size = graph.node("Add", graph.node("Abs", away), 1.0)
     signed = graph.node("Mul", graph.node("Sign", away), graph.node("Log", size))

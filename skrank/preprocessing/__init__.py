@@ -1,6 +1,6 @@
-"""Transformers of features: values inside a query, logarithms of heavy tails, estimates of NaN."""
+"""Transformers of features: values inside a query, and estimates of NaN."""
 
-from skrank.preprocessing._columns import RidgeImputer, SignedLog
 from skrank.preprocessing._query_features import QueryFeatures
+from skrank.preprocessing._ridge_imputer import RidgeImputer
 
-__all__ = ["QueryFeatures", "RidgeImputer", "SignedLog"]
+__all__ = ["QueryFeatures", "RidgeImputer"]

@@ -14,7 +14,6 @@ from skrank import _validation as check
 from skrank._engine.groups import collection_grade
 from skrank._engine.judgments import Judgments
 from skrank._engine.names import unique_metrics
-from skrank._engine.queries import Queries
 from skrank._progress import Bar, progress
 from skrank._typing import Options, RandomState, Table
 from skrank.dask._partitions import head_of
@@ -30,7 +29,7 @@ from skrank.rankers._linear_features import (
     categorical_columns,
     feature_names,
     mean_columns,
-    rows_by_fold,
+    queries_at_random,
     transformed,
     unfitted_features,
 )
@@ -75,7 +74,7 @@ class LinearRanker(Ranker):
         None: all steps are trained and used.
     features : {"auto", "standard", "log"} or transformer, default="auto"
         Features of columns of numbers. "standard": no transformation. "log": signed logarithms.
-        "auto": signed logarithms of columns with heavy tails (`skrank.preprocessing.SignedLog`).
+        "auto": signed logarithms of columns with heavy tails.
         A transformer of scikit-learn gets all columns, categorical columns too; the `y` of its
         `fit` are grades minus the mean grade of their query, and its output must have no NaN.
     positive : bool, default=False
@@ -143,11 +142,12 @@ class LinearRanker(Ranker):
     Rows that are not sorted by query are copied. Besides, training takes some 30 bytes per row,
     and a copy of the features if a column changes.
 
-    NaN in a column of numbers becomes the median, and has a weight if it occurs in training
-    (`sklearn.impute.SimpleImputer`). A category of up to 4 levels has a weight per level
-    (`sklearn.preprocessing.OneHotEncoder`). Levels of other categories are replaced by their mean
-    grade, after centring by query (`sklearn.preprocessing.TargetEncoder`): in training, by that in
-    other folds of queries, which follow from levels and grades. Four queries may lie in two folds.
+    NaN in a column of numbers is estimated from the other columns, and has a weight if it
+    correlates with grades (`skrank.preprocessing.RidgeImputer`). A category of up to 4 levels has a
+    weight per level (`sklearn.preprocessing.OneHotEncoder`). Levels of other categories are
+    replaced by their mean grade, after centring by query (`sklearn.preprocessing.TargetEncoder`):
+    in training, by that in other folds of queries, drawn with a fixed seed. Four queries may lie in
+    two folds.
 
     The loss depends on differences of scores inside queries only. There is thus no intercept, and a
     feature that is constant inside queries gets a weight of about 0.
@@ -370,16 +370,14 @@ class LinearRanker(Ranker):
         options = self._options()
         named = options["categorical_features"]
         feature_map = unfitted_features(self.features, X, named)
-        categorical = categorical_columns(X, named)
-        if categorical.any():
-            codes = queries.row_query
-            order = rows_by_fold(X, categorical, y, codes)
-            X, y, queries = _safe_indexing(X, order), y[order], Queries.from_groups(codes[order])
-            number = queries.ids
-            queries, weights = replace(queries, ids=part.queries.ids[number]), weights[number]
         grades = queries.centered(y)
-        with np.errstate(over="ignore"):  # medians of extreme values
-            features = as_matrix(feature_map.fit_transform(X, grades))
+        with np.errstate(over="ignore"):  # means of extreme values
+            if categorical_columns(X, named).any():
+                rows = queries_at_random(queries)
+                found = feature_map.fit_transform(_safe_indexing(X, rows), grades[rows])
+                features = as_matrix(found)[np.argsort(rows)]
+            else:
+                features = as_matrix(feature_map.fit_transform(X, grades))
         self.feature_map_ = feature_map
         # If levels hardly tell documents apart, their mean grades hardly differ. Divided by their
         # own standard deviation, these small differences would count as much as other features.

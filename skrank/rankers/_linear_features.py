@@ -17,8 +17,10 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.fixes import parse_version
 
 from skrank import _validation as check
+from skrank._engine.queries import Queries
 from skrank._typing import Table
-from skrank.preprocessing import RidgeImputer, SignedLog
+from skrank.preprocessing import RidgeImputer
+from skrank.preprocessing._signed_log import center_and_scale, signed_log
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,12 +51,12 @@ def unfitted_features(
 
 
 def _default(kind: str, X: Table, categorical: np.ndarray) -> TransformerMixin:
-    logs = {"auto": [SignedLog()], "log": [SignedLog("all")], "standard": []}[kind]
-    numbers = make_pipeline(*logs, RidgeImputer())
-    if not categorical.any():
-        return numbers
-    if not categorical.all():  # before the order of rows changes: errors
-        as_numbers(_safe_indexing(X, np.flatnonzero(~categorical), axis=1))
+    if categorical.all():
+        numbers = None
+    elif categorical.any():
+        numbers = _of_numbers(kind, _safe_indexing(X, np.flatnonzero(~categorical), axis=1))
+    else:
+        return _of_numbers(kind, X)
     names = list(getattr(X, "columns", range(X.shape[1])))
     if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         names = list(range(len(names)))
@@ -78,15 +80,27 @@ def _default(kind: str, X: Table, categorical: np.ndarray) -> TransformerMixin:
     )
 
 
+def _of_numbers(kind: str, X: Table) -> Pipeline:
+    """Signed logarithms, with the constants of the columns of X, and estimates of NaN."""
+    values = check.feature_numbers(X, check.MAKE_CATEGORY, who="LinearRanker")
+    center, scale = np.zeros(values.shape[1]), np.full(values.shape[1], np.nan)
+    if kind != "standard":
+        center, scale = center_and_scale(values, only_heavy=kind == "auto")
+    return make_pipeline(
+        FunctionTransformer(
+            signed_log,
+            feature_names_out="one-to-one",
+            kw_args={"center": center, "scale": scale},
+        ),
+        RidgeImputer(),
+    )
+
+
 def _target_encoder() -> TargetEncoder:
     """Encodes training rows by the other folds, which are blocks of consecutive rows."""
     if parse_version(sklearn.__version__) >= parse_version("1.9"):
         return TargetEncoder(target_type="continuous", cv=KFold(_FOLDS))
     return TargetEncoder(target_type="continuous", cv=_FOLDS, shuffle=False)
-
-
-def as_numbers(X: Table) -> np.ndarray | csr_matrix:
-    return check.feature_numbers(X, check.MAKE_CATEGORY, who="LinearRanker")
 
 
 def _objects(X: Any) -> Any:
@@ -104,19 +118,10 @@ def _levels(X: Table, columns: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame(found).set_axis(range(columns.sum()), axis=1)
 
 
-def rows_by_fold(X: Table, columns: np.ndarray, y: np.ndarray, queries: np.ndarray) -> np.ndarray:
-    """An order of rows in which blocks of rows are folds of whole queries, but for their ends.
-
-    The order of the queries is random, but depends on their levels and labels only, not on names of
-    queries or the order of rows.
-    """
-    import pandas as pd
-
-    table = _levels(X, columns).astype(str).assign(y=y.astype(np.float64))  # labels of any dtype
-    hashes = pd.util.hash_pandas_object(table, index=False).to_numpy()
-    digests = np.zeros(queries.max() + 1, dtype=np.uint64)
-    np.add.at(digests, queries, hashes)  # modulo 2**64, in any order of rows
-    return np.lexsort((hashes, queries, digests[queries]))
+def queries_at_random(queries: Queries) -> np.ndarray:
+    """Numbers of the rows with the queries in random order, so that blocks of rows are folds."""
+    places = np.random.RandomState(0).permutation(len(queries))
+    return np.argsort(places[queries.row_query], kind="stable")
 
 
 def categorical_columns(X: Table, given: Sequence[str | int | bool] | None) -> np.ndarray:
@@ -154,9 +159,10 @@ def as_matrix(features: Any) -> np.ndarray | csr_matrix:
 
 
 def feature_names(transformer: TransformerMixin, n_features: int) -> list[str]:
-    if hasattr(transformer, "get_feature_names_out"):
+    try:
         return list(transformer.get_feature_names_out())
-    return [f"x{number}" for number in range(n_features)]
+    except AttributeError:  # of the transformer or a step, such as FunctionTransformer(np.sqrt)
+        return [f"x{number}" for number in range(n_features)]
 
 
 def mean_columns(transformer: TransformerMixin, n_features: int) -> np.ndarray:

@@ -37,9 +37,6 @@ SIGMAS = (1.0, 0.5)  # in units of the spread of scores; chosen on validation pa
 _RIDGE = 0.005  # penalty of the ridge regression per row, for features of variance 1
 _LEAST_CURVATURE = 1e-6  # lower bound of alpha in curvatures, so that Newton steps are finite
 _LENGTHS = 4 * 0.5 ** np.arange(10)  # of steps to try, in units of the Newton step
-# Losses and gradients are rounded to multiples of _GRID times a power of 2 near the loss of zero
-# scores. The last bits of sums depend on the order of the rows, and L-BFGS would amplify them.
-_GRID = 2.0**-36
 _SMALL_LOSS = 1e-3  # smaller losses are rescaled: tolerances of scipy are absolute below 1
 
 Solution = tuple[float, np.ndarray, int]  # alpha, weights, number of iterations
@@ -178,18 +175,10 @@ def _row_blocks(X: Matrix) -> Iterator[slice]:
 
 
 def products(X: Matrix, weights: np.ndarray) -> np.ndarray:
-    """X @ weights in double precision, with equal results for equal rows.
-
-    BLAS computes rows in groups: the last bit of a product depends on neighbouring rows, and equal
-    documents would not tie.
-    """
+    """X @ weights in double precision; blocks of rows limit the memory of the conversion."""
     if _is_sparse(X):
         return X @ weights
-    out = np.empty(len(X))
-    for rows in _row_blocks(X):
-        block = np.ascontiguousarray(X[rows], dtype=np.float64)
-        np.einsum("ij,j->i", block, weights, out=out[rows])
-    return out
+    return np.concatenate([X[rows] @ weights for rows in _row_blocks(X)])
 
 
 @dataclass(eq=False)
@@ -239,15 +228,11 @@ class LinearTraining:
         sizes = self.judgments.queries.sizes
         weights = np.repeat(self.query_weights, sizes)
         scaler = StandardScaler(with_mean=not _is_sparse(self.X))
-        total = weights.sum()
         with np.errstate(over="ignore", invalid="ignore"):
             for rows in _row_blocks(self.X):
                 block = self.X[rows].astype(np.float64, copy=False)
                 scaler.partial_fit(block, sample_weight=weights[rows])
-            # sums divided by the total, as the gradients: a mean alone may differ in its last bit
-            self.center = np.asarray(total * scaler.mean_) / total
-            squares = total * (scaler.var_ + (scaler.mean_ - self.center) ** 2)
-            scale = np.sqrt(squares / total)
+        self.center, scale = scaler.mean_, np.sqrt(scaler.var_)
         wide = np.flatnonzero(~(scale < _LARGEST))
         if len(wide):
             raise ValueError(
@@ -313,13 +298,11 @@ class LinearTraining:
         first = self.loss(objective, np.zeros(len(weights)))[0] / mass
         # losses far below 1, such as squared errors of click rates, are divided by the first loss
         unit = first if 0 < first < _SMALL_LOSS else 1.0
-        grid = np.ldexp(_GRID, np.frexp(first)[1])
 
         def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
-            means = self.loss(objective, weights) / mass
-            value, *slopes = np.round(means / grid) * grid
-            gradient = np.array(slopes) + 2 * alpha * weights
-            return (value + alpha * weights @ weights) / unit, gradient / unit
+            total, slopes = self.loss(objective, weights)
+            gradient = slopes / mass + 2 * alpha * weights
+            return (total / mass + alpha * weights @ weights) / unit, gradient / unit
 
         return minimize(
             loss,
@@ -387,11 +370,11 @@ class LinearTraining:
         given = weights / self.scale
         return products(self.X, given) - self.center @ given
 
-    def loss(self, objective: Objective, weights: np.ndarray) -> np.ndarray:
-        """Sum of the losses of a differentiable objective (first entry), and its gradient."""
+    def loss(self, objective: Objective, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        """Sum of the losses of a differentiable objective, and its gradient."""
         bound, (grad, hess) = self._bind(objective)
         losses = bound.losses(self.scores(weights), grad, hess)
-        return np.append(losses.sum(), self._by_weights(grad))
+        return float(losses.sum()), self._by_weights(grad)
 
     def _by_weights(self, by_score: np.ndarray) -> np.ndarray:
         """Gradient with respect to the weights, from the gradient with respect to the scores."""

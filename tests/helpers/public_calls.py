@@ -207,9 +207,6 @@ usual(
     kinds=["rank", "zscore"], keep_original=True,
 )  # fmt: skip
 
-usual("preprocessing.SignedLog",
-      lambda X, columns: skrank.preprocessing.SignedLog(columns).fit_transform(X),
-      X=np.array([[1.0, odd.NAN], [2, 50], [-1, 3]]), columns="all")  # fmt: skip
 usual("preprocessing.RidgeImputer",
       lambda X, y: skrank.preprocessing.RidgeImputer().fit(X, y).transform(X),
       X=np.array([[1.0, odd.NAN], [2, 50], [-1, 3]]), y=[1.0, 0.0, -1.0])  # fmt: skip

@@ -1,4 +1,4 @@
-"""SignedLog and RidgeImputer: columns with heavy tails, units, sparse columns, NaN, and errors."""
+"""Logarithms of LinearRanker, and RidgeImputer: heavy tails, units, sparse columns, and NaN."""
 
 import numpy as np
 import pandas as pd
@@ -7,7 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix, issparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skrank.preprocessing import RidgeImputer, SignedLog
+from skrank import LinearRanker
+from skrank.preprocessing import RidgeImputer
 
 RNG = np.random.default_rng(0)
 NOISE = RNG.normal(size=(700, 3))
@@ -16,17 +17,23 @@ COUNTS = np.floor(np.exp(NOISE[:, 0] * 2))
 X = np.column_stack([COUNTS, NOISE[:, 1], np.exp(3 * NOISE[:, 2])])
 
 
-def logs(X, columns="heavy"):
-    return np.isfinite(SignedLog(columns).fit(X).scale_).tolist()
+def logs(X, features="auto"):
+    """The transformer of signed logarithms that a linear ranker chooses."""
+    ranker = LinearRanker(features=features, alpha=10.0)
+    return ranker.fit(X, np.arange(len(X)) % 3, groups=np.arange(len(X)) // 10).feature_map_[0]
+
+
+def used(X, features="auto"):
+    return np.isfinite(logs(X, features).kw_args["scale"]).tolist()
 
 
 def test_heavy_tails_become_logs():
-    model = SignedLog().fit(X)
-    assert logs(X) == [True, False, True]
-    assert logs(X, "all") == [True] * 3
+    model = logs(X)
+    assert used(X) == [True, False, True]
+    assert used(X, "log") == [True] * 3
     found = model.transform(X)
-    signed = X[:, 0] - model.center_[0]
-    away = np.abs(signed) / model.scale_[0]
+    signed = X[:, 0] - model.kw_args["center"][0]
+    away = np.abs(signed) / model.kw_args["scale"][0]
     assert_allclose(np.diff(found[:, 0]), np.diff(np.copysign(np.log1p(away), signed)), atol=1e-9)
     assert_array_equal(found[:, 1], X[:, 1])
     assert_array_equal(model.transform(np.zeros((1, 3))), np.zeros((1, 3)))
@@ -35,28 +42,28 @@ def test_heavy_tails_become_logs():
     )
 
 
-@pytest.mark.parametrize("factor", [1e-200, 1e-3, 1000.0, 2.0**900])
-@pytest.mark.parametrize("columns", ["heavy", "all"])
-def test_the_unit_of_a_column_does_not_change_logs(factor, columns):
-    model, scaled = SignedLog(columns), SignedLog(columns)
-    found, expected = scaled.fit_transform(X * factor), model.fit_transform(X)
-    used = np.isfinite(model.scale_)
-    assert_array_equal(np.isfinite(scaled.scale_), used)
-    assert_allclose(found[:, used], expected[:, used], rtol=1e-9)
+@pytest.mark.parametrize("factor", [1e-120, 1e-3, 1000.0, 2.0**400])
+@pytest.mark.parametrize("features", ["auto", "log"])
+def test_the_unit_of_a_column_does_not_change_logs(factor, features):
+    plain, scaled = logs(X, features), logs(X * factor, features)
+    columns = np.isfinite(plain.kw_args["scale"])
+    assert_array_equal(np.isfinite(scaled.kw_args["scale"]), columns)
+    found, expected = scaled.transform(X * factor), plain.transform(X)
+    assert_allclose(found[:, columns], expected[:, columns], rtol=1e-9)
 
 
 def test_constant_and_nearly_zero_columns_stay():
     rare = np.where(np.arange(len(X)) == 3, 1e9, 0.0)
-    assert logs(np.column_stack([np.full(len(X), 7.0), rare])) == [False, False]
+    assert used(np.column_stack([np.full(len(X), 7.0), rare])) == [False, False]
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_sparse_columns_stay_sparse_and_equal_dense_columns(dtype):
     table = np.where(X > 0.5, X, 0).astype(dtype)
-    found = SignedLog().fit_transform(csr_matrix(table))
+    model = logs(table)
+    found, dense = model.transform(csr_matrix(table)), model.transform(table)
     assert issparse(found)
     assert found.nnz == np.count_nonzero(table)
-    dense = SignedLog().fit_transform(table)
     assert found.dtype == dense.dtype == dtype
     assert_allclose(found.toarray(), dense, rtol=1e-5)
 
@@ -64,23 +71,23 @@ def test_sparse_columns_stay_sparse_and_equal_dense_columns(dtype):
 def test_nan_stays_and_the_rows_of_the_caller_do_not_change():
     table = np.where(RNG.random(X.shape) < 0.1, np.nan, X)
     before = table.copy()
-    assert_array_equal(np.isnan(SignedLog().fit_transform(table)), np.isnan(before))
+    assert_array_equal(np.isnan(logs(X).transform(table)), np.isnan(before))
     assert_array_equal(table, before)
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("table", "message"),
     [
-        (lambda: SignedLog("some").fit(X), "columns='some'"),
-        (lambda: SignedLog().fit(pd.DataFrame({"site": ["1", "2"]})), "column 'site'"),
-        (lambda: SignedLog().fit(np.where(X > 9, np.inf, X)), "infinite in column"),
+        (pd.DataFrame({"site": ["1", "2"]}), "column 'site'"),
+        (np.where(X > 9, np.inf, X), "infinite in column"),
     ],
 )
-def test_errors(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+def test_errors(table, message):
+    for transform in (logs(X[:, :1]).transform, RidgeImputer().fit):
+        with pytest.raises(ValueError, match=message):
+            transform(table)
 
 
-@parametrize_with_checks([SignedLog(), SignedLog("all"), RidgeImputer()])
+@parametrize_with_checks([RidgeImputer()])
 def test_checks_of_scikit_learn(estimator, check):
     check(estimator)
