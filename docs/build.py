@@ -55,6 +55,7 @@ FAMILIES = {  # modules of skrank.metrics
     "Interpolated precision": ("iprec",),
     "Missing judgments": ("bpref", "ap", "sets.Judged"),
     "Counts": ("counts",),
+    "Others": (),
 }
 COLUMNS = "| name | what it is | range | gradient |\n|---|---|---|---|\n"
 
@@ -114,13 +115,13 @@ def row(cls: type[Metric]) -> str:
 
 
 def family(cls: type[Metric]) -> str:
-    """The family whose entry is the class, or else the module of the class."""
+    """The family whose entry is the class, or else the module of the class, or else "Others"."""
     module = cls.__module__.rpartition(".")[2]
     for entry in (f"{module}.{cls.__name__}", module):
         for title, entries in FAMILIES.items():
             if entry in entries:
                 return title
-    raise ValueError(f"{cls.__name__} is in no family of docs/build.py: add {module}.")
+    return "Others"
 
 
 def described(cls: type[Metric]) -> str:
@@ -146,7 +147,7 @@ def pages() -> dict[Path, str]:
         rows[family(cls)] += row(cls)
         texts[file_of(cls)] += described(cls)
     texts["metrics.md"] = HEAD + "".join(
-        f"\n## {title}\n\n{COLUMNS}{text}" for title, text in rows.items()
+        f"\n## {title}\n\n{COLUMNS}{text}" for title, text in rows.items() if text
     )
     return {FOLDER / name: text for name, text in texts.items()}
 

@@ -40,7 +40,10 @@ Reduced: TypeAlias = tuple[Any, ...]
 RandomState: TypeAlias = "int | np.integer | np.random.Generator | np.random.RandomState | None"
 
 # The argument `cv` of scikit-learn: number of folds, splitter, or (training rows, test rows) pairs.
-Folds: TypeAlias = "int | BaseCrossValidator | Iterable[tuple[np.ndarray, np.ndarray]]"
+Folds: TypeAlias = "int | BaseCrossValidator | Iterable[Split]"
+
+# Training rows and test rows.
+Split: TypeAlias = tuple[np.ndarray, np.ndarray]
 
 # One weight per query; None: all queries weigh the same.
 Weights: TypeAlias = np.ndarray | None

@@ -13,7 +13,7 @@ from skrank import _validation as check
 from skrank._boosters import adapters
 from skrank._engine.judgments import Judgments
 from skrank._engine.queries import Queries
-from skrank._typing import Folds, RandomState, Table, Weights
+from skrank._typing import Folds, RandomState, Split, Table, Weights
 from skrank.metrics import Metric
 from skrank.objectives import Objective
 
@@ -235,7 +235,7 @@ def cv(
         check.refuse_loss_params("lightgbm", settings, metrics=True)
     settings["objective"] = given[0] if trained_on is None else _LightGBMObjective(trained_on)
 
-    def split(X: Table, y: ArrayLike, **_: object) -> list[adapters.Split]:
+    def split(X: Table, y: ArrayLike, **_: object) -> list[Split]:
         """Rows of each fold. `lightgbm.cv` calls it once the Dataset is constructed.
 
         Its own `groups` are ignored: it passes them even if there are no queries.

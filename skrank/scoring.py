@@ -125,10 +125,10 @@ class RankingScorer:
         max_grade: int | None = None,
         response_method: str = "auto",
     ) -> None:
-        given = check.several("metrics", metrics, (str, Metric))
+        chosen = check.several("metrics", metrics, (str, Metric))
         plain = [
             _without_prefix(item) if isinstance(item, str) and item.startswith(_NEGATED) else item
-            for item in given
+            for item in chosen
         ]
         self.metrics = tuple(unique_metrics(plain).values())
         self.max_grade = check.check_max_grade(max_grade)
@@ -195,13 +195,13 @@ class RankingScorer:
         warn_of_feature(X, estimator)
         ranking = Ranking(judgments, predicted_scores(estimator, X, self.response_method, ids))
         known = None
-        if any(one.needs_scale for one in self.metrics):
+        if any(metric.needs_scale for metric in self.metrics):
             known = judgments.collection_grade or trained_grade(estimator)
         plans = [
-            one.bind_part(judgments, max_grade=known)
+            metric.bind_part(judgments, max_grade=known)
             if self.max_grade is None
-            else one.bind(judgments, max_grade=self.max_grade)
-            for one in self.metrics
+            else metric.bind(judgments, max_grade=self.max_grade)
+            for metric in self.metrics
         ]
         means = measure(judgments, [ranking], plans, weights).means()[0].tolist()
         return _as_scores(dict(zip(self.metrics, means, strict=True)))
@@ -280,7 +280,7 @@ class RankingScorer:
         return ", ".join(map(str, self.metrics))
 
     def __repr__(self) -> str:
-        parts = [repr(str(one)) for one in self.metrics]
+        parts = [repr(str(metric)) for metric in self.metrics]
         if self.max_grade is not None:
             parts.append(f"max_grade={self.max_grade}")
         if self.response_method != "auto":
@@ -291,18 +291,18 @@ class RankingScorer:
 
 def _without_prefix(item: str) -> Metric:
     """The metric of a name with the prefix "neg_"."""
-    one = metric(item.removeprefix(_NEGATED))
-    if one.greater_is_better:
+    chosen = metric(item.removeprefix(_NEGATED))
+    if chosen.greater_is_better:
         raise ValueError(
-            f"{item!r} is not a scorer: higher values of {one} are better. Write '{one}'."
+            f"{item!r} is not a scorer: higher values of {chosen} are better. Write '{chosen}'."
         )
-    return one
+    return chosen
 
 
 def _as_scores(means: Mapping[Metric, float]) -> float | dict[str, float]:
     """Scores from means of metrics, negated if lower is better; a dict if there are several."""
     scores: dict[str, float] = {}
-    for one, mean in means.items():
-        name = str(one)
-        scores |= {name: mean} if one.greater_is_better else {_NEGATED + name: -mean}
+    for measured, mean in means.items():
+        name = str(measured)
+        scores |= {name: mean} if measured.greater_is_better else {_NEGATED + name: -mean}
     return scores if len(scores) > 1 else next(iter(scores.values()))

@@ -174,11 +174,11 @@ def _pairs(
     queries: Sequence[str], documents: Sequence[Sequence[str]], labels: Sequence[Any]
 ) -> tuple[list[tuple[str, str]], list[int]]:
     """All pairs of a query and a document, and the number of documents of each query."""
-    sizes = [len(some) for some in documents]
-    if len(queries) != len(sizes) or sizes != [len(some) for some in labels]:
+    sizes, n_labels = list(map(len, documents)), list(map(len, labels))
+    if len(queries) != len(sizes) or sizes != n_labels:
         raise ValueError(
             f"there are {len(queries)} queries, documents of sizes {sizes[:9]} and labels of sizes "
-            f"{[len(some) for some in labels][:9]}: give a label for each document of each query."
+            f"{n_labels[:9]}: give a label for each document of each query."
         )
-    every = zip(queries, documents, strict=True)
-    return [(query, one) for query, some in every for one in some], sizes
+    by_query = zip(queries, documents, strict=True)
+    return [(query, document) for query, texts in by_query for document in texts], sizes

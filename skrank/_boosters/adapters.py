@@ -20,7 +20,7 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.metric import Measured, Plan, measure
 from skrank._engine.ranking import Ranking
 from skrank._engine.threads import compiled
-from skrank._typing import Folds, RandomState, Reduced, Weights
+from skrank._typing import Folds, RandomState, Reduced, Split, Weights
 from skrank.metrics import Metric, metric
 from skrank.model_selection import QueryKFold
 from skrank.objectives import as_objective
@@ -213,9 +213,6 @@ class MetricCallable:
 
         judgments, plans, weights = self._plans.get(data.at_least(self.max_grade), bind)
         return measure(judgments, [Ranking(judgments, scores)], plans, weights)
-
-
-Split = tuple[np.ndarray, np.ndarray]
 
 
 def row_folds(

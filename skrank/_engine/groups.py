@@ -101,9 +101,9 @@ def _names(index: object) -> Sequence[object]:
 
 def collection_of(y: object) -> Collection | None:
     """The collection that `with_groups` attached to labels; None if it or the index is missing."""
-    found = (getattr(y, "attrs", None) or {}).get(ATTRS_KEY)
+    collection = (getattr(y, "attrs", None) or {}).get(ATTRS_KEY)
     on_index = LEVEL in _names(getattr(y, "index", None))
-    return found if isinstance(found, Collection) and on_index else None
+    return collection if isinstance(collection, Collection) and on_index else None
 
 
 def collection_grade(y: ArrayLike, labels: np.ndarray) -> int:
@@ -177,8 +177,11 @@ def with_groups(relevance: ArrayLike, groups: ArrayLike) -> pd.Series:
     """
     import pandas as pd
 
-    given = [one for one in (relevance, groups) if isinstance(one, (pd.Series, pd.DataFrame))]
-    indexes = [one.index for one in given]
+    indexes = [
+        column.index
+        for column in (relevance, groups)
+        if isinstance(column, (pd.Series, pd.DataFrame))
+    ]
     if len(indexes) == 2 and not indexes[0].equals(indexes[1]):
         raise ValueError(
             "relevance and groups are Series with different indexes: align them first, or pass "
@@ -197,14 +200,14 @@ def with_groups(relevance: ArrayLike, groups: ArrayLike) -> pd.Series:
     return labels
 
 
-def _query_index(ids: np.ndarray, given: Any) -> pd.Index:
+def _query_index(ids: np.ndarray, index: Any) -> pd.Index:
     """An index of query ids, and of the other levels of the index that the labels had."""
     import pandas as pd
 
     levels = [pd.Index(ids, name=LEVEL)]
-    for number, name in enumerate(_names(given)):
+    for number, name in enumerate(_names(index)):
         if name != LEVEL:
-            levels.append(given.get_level_values(number))
+            levels.append(index.get_level_values(number))
     if len(levels) == 1:
         return levels[0]
     # not MultiIndex.from_arrays, which sorts each level
@@ -254,7 +257,7 @@ def resolve_groups(
     # n_rows is None if it is unknown: other checks refuse such data
     shape = getattr(sized, "shape", None)
     n_rows = shape[0] if shape else len(sized) if isinstance(sized, Sized) else None
-    found: list[tuple[str, np.ndarray]] = []
+    sources: list[tuple[str, np.ndarray]] = []
     for source, ids in (
         ("groups", groups),
         ('the index level "qid" of y', index_level(y)),
@@ -262,17 +265,18 @@ def resolve_groups(
         ('the column "qid" of X', X[LEVEL] if _has_query_column(X) else None),
     ):
         if ids is not None:
-            found.append((source, check.as_ids(source, ids, n_rows)))
-    for source, ids in found[1:]:
-        differ = np.flatnonzero(ids != found[0][1])
+            sources.append((source, check.as_ids(source, ids, n_rows)))
+    for source, ids in sources[1:]:
+        first_source, first_ids = sources[0]
+        differ = np.flatnonzero(ids != first_ids)
         if len(differ):
             row = differ[0]
             raise ValueError(
-                f"{found[0][0]} and {source} disagree: row {row} has query "
-                f"{show(found[0][1][row])} in one and {show(ids[row])} in the other. Pass only one."
+                f"{first_source} and {source} disagree: row {row} has query "
+                f"{show(first_ids[row])} in one and {show(ids[row])} in the other. Pass only one."
             )
     check.check_same_index(X=X, y=y, groups=groups)
-    return found[0][1] if found else None
+    return sources[0][1] if sources else None
 
 
 def require_groups(

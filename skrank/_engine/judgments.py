@@ -257,6 +257,20 @@ def judge(relevance: ArrayLike, groups: ArrayLike | None = None) -> Judgments:
     return Judgments(rows, queries, collection=collection_of(relevance))
 
 
+def judge_rows(
+    relevance: ArrayLike,
+    scores: ArrayLike,
+    groups: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+) -> tuple[Judgments, np.ndarray | None]:
+    """Judgments, and one weight per query, of the caller's arrays; `scores` are only compared."""
+    check.check_same_index(
+        relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight
+    )
+    judgments = judge(relevance, groups)
+    return judgments, check.query_weights(sample_weight, judgments.queries)
+
+
 def aggregate_judgments(
     judgments: ArrayLike,
     *,

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.elementwise import elementwise
-from skrank._engine.judgments import Judgments, judge
+from skrank._engine.judgments import Judgments, judge_rows
 from skrank._engine.parameters import Parameterised, choice, count, flag, format_value
 from skrank._engine.queries import RankedCodes
 from skrank._engine.ranking import Ranking
@@ -208,8 +208,8 @@ class Metric(Parameterised, ABC):
         -------
         float
         """
-        _, found = self._measure(relevance, scores, groups, sample_weight)
-        return float(found.means()[0, 0])
+        _, measured = self._measure(relevance, scores, groups, sample_weight)
+        return float(measured.means()[0, 0])
 
     def per_query(
         self, relevance: ArrayLike, scores: ArrayLike, *, groups: ArrayLike | None = None
@@ -217,8 +217,8 @@ class Metric(Parameterised, ABC):
         """Value of each query, as a Series indexed by query; parameters as in a call."""
         import pandas as pd
 
-        ids, found = self._measure(relevance, scores, groups, None)
-        return pd.Series(found.values[0, 0], index=pd.Index(ids, name="qid"), name=str(self))
+        ids, measured = self._measure(relevance, scores, groups, None)
+        return pd.Series(measured.values[0, 0], index=pd.Index(ids, name="qid"), name=str(self))
 
     def _measure(
         self,
@@ -228,12 +228,8 @@ class Metric(Parameterised, ABC):
         sample_weight: ArrayLike | None,
     ) -> tuple[np.ndarray, Measured]:
         """The queries of the caller's arrays, and the values of this metric."""
-        check.check_same_index(
-            relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight
-        )
-        judgments = judge(relevance, groups)
+        judgments, weights = judge_rows(relevance, scores, groups, sample_weight)
         plan = self.bind(judgments)
-        weights = check.query_weights(sample_weight, judgments.queries)
         ranking = Ranking(judgments, scores)
         ranking.warn_if_swapped()
         return judgments.queries.ids, measure(judgments, [ranking], [plan], weights)
@@ -289,10 +285,10 @@ class Plan:
     ) -> None:
         self.metric = metric
         self.judgments = judgments
-        own = getattr(metric, "max_grade", None)
-        if own:
-            check.check_grades(judgments.labels, own, metric, judgments.place)
-        self.max_grade: int = own or max_grade or judgments.max_grade
+        fixed = getattr(metric, "max_grade", None)
+        if fixed:
+            check.check_grades(judgments.labels, fixed, metric, judgments.place)
+        self.max_grade: int = fixed or max_grade or judgments.max_grade
         self.tables = self._tables(metric.k)
         self.depth = metric.k if self.tables.cut else None
 
@@ -313,19 +309,19 @@ class Plan:
         labels = judgments.labels.tobytes(), judgments.n_labels
         key = metric, k, labels, self.max_grade, longest
         try:
-            found, hashable = _cache.get(key), True
+            tables, hashable = _cache.get(key), True
         except TypeError:  # a parameter of a user's metric has no hash
-            found, hashable = None, False
-        if found is None:
+            tables, hashable = None, False
+        if tables is None:
             result = f"the result of {type(metric).__name__}.tables() (such as QuadraticTables)"
             scale = self.scale
-            found = check.check_kind(result, metric.tables(scale, k), Tables)  # type: ignore[type-abstract]
-            found.check_fit(scale)
+            tables = check.check_kind(result, metric.tables(scale, k), Tables)  # type: ignore[type-abstract]
+            tables.check_fit(scale)
             if hashable and scale.cacheable and longest <= _LONGEST_CACHED:
-                _cache[key] = found
+                _cache[key] = tables
                 for old in list(_cache)[:-_MOST_CACHED]:
                     _cache.pop(old, None)  # another thread may have removed it
-        return found
+        return tables
 
     @cached_property
     def relevant(self) -> np.ndarray:
@@ -389,9 +385,9 @@ class Plan:
             total = np.diff(self.judgments.condensed_indptr)
         else:
             total = ranking.n_judged_or_retrieved
-        found = metric.values(sums, shown, self.relevant, total.astype(np.float64))
+        result = metric.values(sums, shown, self.relevant, total.astype(np.float64))
         name = f"{type(metric).__name__}.values()"
-        values, weights = check.check_query_values(found, len(sums), name)
+        values, weights = check.check_query_values(result, len(sums), name)
         if self.empty.any():
             if metric.empty == "raise":
                 query = self.judgments.queries.name(int(np.argmax(self.empty)))
@@ -467,14 +463,14 @@ def measure(
     (array([[[1., 1.]]]), array([[1.]]))
     """
     plans = [
-        one if isinstance(one, Plan) else one.bind(judgments, max_grade=max_grade)
-        for one in metrics
+        metric if isinstance(metric, Plan) else metric.bind(judgments, max_grade=max_grade)
+        for metric in metrics
     ]
-    found = []
+    results = []
     for ranking in rankings:
         ranking.expect([plan.depth for plan in plans])
-        found.append([plan.measure(ranking) for plan in plans])
-    values, mass = np.moveaxis(np.array(found, np.float64), 2, 0)
+        results.append([plan.measure(ranking) for plan in plans])
+    values, mass = np.moveaxis(np.array(results, np.float64), 2, 0)
     if weights is not None:
         mass = mass * weights
     empty = np.array([plan.empty for plan in plans])

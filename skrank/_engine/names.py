@@ -117,8 +117,8 @@ def elsewhere(text: str) -> ValueError | None:
     for tool in peer_names.PEERS:
         try:
             name = peer_names.read(tool, text)
-        except ValueError as refusal:
-            return refusal
+        except ValueError as error:
+            return error
         if name is None:
             continue
         with suppress(ValueError):  # a wrong parameter, such as k=0

@@ -2,7 +2,7 @@
 
 ``peer_names.csv`` has the names. A tool has a pattern, which splits a name into a key of the table
 and parameters, and a reader: a function of the entry of the table and of these parts. A reader
-returns the name in skrank, or None if the name is wrong, or raises `_Refusal`.
+returns the name in skrank, or None if the name is wrong, or raises `_NotRead`.
 """
 
 from __future__ import annotations
@@ -46,28 +46,28 @@ class Entry(NamedTuple):
     example: str
 
 
-class _Refusal(Exception):
+class _NotRead(Exception):
     """Why a name is not read, and the nearest name that is read."""
 
 
 @lru_cache
 def tables() -> dict[str, dict[str, Entry]]:
     """Entries by tool and name."""
-    found: dict[str, dict[str, Entry]] = {}
+    tools: dict[str, dict[str, Entry]] = {}
     with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file, delimiter="|", quoting=csv.QUOTE_NONE):
             for name in row["names"].split():
                 usual, example = tuple(row["usual"].split()), row["example"].replace("{}", name)
                 entry = Entry(row["metric"], usual, row["note"], example)
-                found.setdefault(row["tool"], {})[name] = entry
-    return found
+                tools.setdefault(row["tool"], {})[name] = entry
+    return tools
 
 
 def _with(ours: str, changes: _Texts, k: str | None = None) -> str:
     """A name of skrank with other parameters and a cut-off."""
     base, _, inside = ours.removesuffix(")").partition("(")
-    given = dict(one.split("=") for one in inside.split(",") if one) | changes
-    text = f"{base}({','.join(f'{name}={value}' for name, value in given.items())})"
+    options = dict(option.split("=") for option in inside.split(",") if option) | changes
+    text = f"{base}({','.join(f'{name}={value}' for name, value in options.items())})"
     return f"{text}@{k}" if k else text
 
 
@@ -82,7 +82,7 @@ def _gains(text: str, sign: str) -> str:
         raise ValueError(text)
     gains = {int(label): float(gain) for label, gain in re.findall(pair, text)}
     if gains.get(0, 0) != 0:
-        raise _Refusal(
+        raise _NotRead(
             "documents that were not judged have the gain 0 there, and that of label 0 in skrank",
             "ndcg(gain=linear,empty=0)",
         )
@@ -103,8 +103,8 @@ def split_trec(text: str) -> tuple[str, str] | None:
     names = tables()["trec_eval"]
     if text in names:
         return text, ""
-    found = [name for name in names if text.startswith((f"{name}_", f"{name}."))]
-    name = max(found, key=len, default=None)
+    names_before = [name for name in names if text.startswith((f"{name}_", f"{name}."))]
+    name = max(names_before, key=len, default=None)
     return (name, text[len(name) + 1 :]) if name else None
 
 
@@ -116,25 +116,29 @@ def expand(text: str) -> list[str] | None:
     table, nicknames = tables()["trec_eval"], tables()["nickname"]
     if text in nicknames:
         every = [name for name, entry in table.items() if entry.ours]  # of all_trec
-        return [one for name in nicknames[text].usual or every for one in expand(name) or [name]]
-    name, given = split_trec(text) or ("", "")
+        return [
+            member for name in nicknames[text].usual or every for member in expand(name) or [name]
+        ]
+    name, suffix = split_trec(text) or ("", "")
     usual = table[name].usual if name else ()
     whole = not usual or "," in usual[0]  # all parameters together make one metric
-    if not given and (whole or name == "set_F"):
+    if not suffix and (whole or name == "set_F"):
         return None
-    values = [given] if whole else given.split(",") if given else usual
+    values = [suffix] if whole else suffix.split(",") if suffix else usual
     if name in ("iprec_at_recall", "Rprec_mult"):
-        values = [f"{float(one):.2f}" if re.fullmatch(_NUMBER, one) else one for one in values]
+        values = [
+            f"{float(member):.2f}" if re.fullmatch(_NUMBER, member) else member for member in values
+        ]
     return [f"{name}_{value}" for value in values]
 
 
-def _read_trec(entry: Entry, name: str, given: str) -> str | None:
+def _read_trec(entry: Entry, name: str, suffix: str) -> str | None:
     """A name such as ``P_5``, or ``ndcg_1=3,2=9`` with gains of labels."""
-    if name == "ndcg" and given:
-        return _with(entry.ours, {"gain": _gains(given, "=")})
-    if (given and not entry.usual) or not re.fullmatch(rf"(?:{_SIGNED}(?:,{_SIGNED})*)?", given):
+    if name == "ndcg" and suffix:
+        return _with(entry.ours, {"gain": _gains(suffix, "=")})
+    if (suffix and not entry.usual) or not re.fullmatch(rf"(?:{_SIGNED}(?:,{_SIGNED})*)?", suffix):
         return None
-    value = given or "".join(entry.usual[:1])
+    value = suffix or "".join(entry.usual[:1])
     if "," in "".join(entry.usual):
         value = "[" + ",".join(str(float(level)) for level in value.split(",")) + "]"
     elif name == "set_F":
@@ -151,47 +155,47 @@ def _read_trec(entry: Entry, name: str, given: str) -> str | None:
 
 def _read_ir_measures(entry: Entry, name: str, inside: str | None, cut: str | None) -> str:
     """A name such as ``nDCG(dcg='exp-log2')@10``."""
-    given = dict(re.findall(r"(\w+)\s*=\s*(\{.*?\}|[^,]+?)\s*(?:,|$)", inside or ""))
-    ours, more = entry.ours, {}
+    options = dict(re.findall(r"(\w+)\s*=\s*(\{.*?\}|[^,]+?)\s*(?:,|$)", inside or ""))
+    ours, changes = entry.ours, {}
     if name != "IPrec":  # in IPrec@0.1, @ is a level of recall
-        cutoff = given.pop("cutoff", None)
+        cutoff = options.pop("cutoff", None)
         cut = cut or cutoff
     elif cut:
-        given["recall"], cut = str(float(cut)), None
-    if name == "NumRet" and "rel" in given:
+        options["recall"], cut = str(float(cut)), None
+    if name == "NumRet" and "rel" in options:
         ours = "num_rel_ret"
     if not ours.startswith("num_"):
-        more["empty"] = "0"
-    discount = given.pop("dcg", "").strip("'\"")
+        changes["empty"] = "0"
+    discount = options.pop("dcg", "").strip("'\"")
     if discount and (name, discount) != ("SDCG", "log2"):
-        more["gain"] = "exp2" if discount == "exp-log2" else "linear"
-    if "judged_only" in given:
-        more["condensed"] = given.pop("judged_only")
-    if "gains" in given:
-        more["gain"] = _gains(given.pop("gains"), ":")
-    if given.pop("relative", "False") == "True":
+        changes["gain"] = "exp2" if discount == "exp-log2" else "linear"
+    if "judged_only" in options:
+        changes["condensed"] = options.pop("judged_only")
+    if "gains" in options:
+        changes["gain"] = _gains(options.pop("gains"), ":")
+    if options.pop("relative", "False") == "True":
         ours = "relative_precision"
-    if name == "SetF" and "beta" in given:
-        given["beta"] = repr(math.sqrt(float(given["beta"])))
-    if name == "RBP" and "rel" not in given:
-        raise _Refusal("it is read only with rel=, the lowest relevant label", entry.example)
+    if name == "SetF" and "beta" in options:
+        options["beta"] = repr(math.sqrt(float(options["beta"])))
+    if name == "RBP" and "rel" not in options:
+        raise _NotRead("it is read only with rel=, the lowest relevant label", entry.example)
     if "max_rel" in entry.example:
-        given = _graded_model(entry, given, cut)
-    return _with(ours, given | more, cut)
+        options = _graded_model(entry, options, cut)
+    return _with(ours, options | changes, cut)
 
 
-def _graded_model(entry: Entry, given: _Texts, cut: str | None) -> _Texts:
+def _graded_model(entry: Entry, options: _Texts, cut: str | None) -> _Texts:
     """Parameters of a user model of cwl_eval: gains rise from 0 at min_rel to 1 at max_rel."""
-    lowest, highest = given.pop("min_rel", "0"), given.pop("max_rel", "")
+    lowest, highest = options.pop("min_rel", "0"), options.pop("max_rel", "")
     graded = lowest.isdecimal() and highest.isdecimal() and int(lowest) < int(highest)
     also = ", and with a cut-off" if "@" in entry.example else ""
     if not graded or (cut is None and also):
-        raise _Refusal(f"it is read only with max_rel= above min_rel={also}", entry.example)
+        raise _NotRead(f"it is read only with max_rel= above min_rel={also}", entry.example)
     if lowest != "0":
         labels = range(int(highest) + 1)
         gains = (f"{label}:{max(label - int(lowest), 0)}" for label in labels)
-        given["gain"] = f"{{{','.join(gains)}}}"
-    return {**given, "max_grade": highest}
+        options["gain"] = f"{{{','.join(gains)}}}"
+    return {**options, "max_grade": highest}
 
 
 # libraries that train -----------------------------------------------------------------------------
@@ -200,7 +204,7 @@ def _graded_model(entry: Entry, given: _Texts, cut: str | None) -> _Texts:
 def _read_lightgbm(entry: Entry, name: str, k: str | None) -> str:
     """A name such as ``ndcg@5``."""
     if k is None:
-        raise _Refusal("LightGBM shows one value for each k of its eval_at", f"lightgbm:{name}@5")
+        raise _NotRead("LightGBM shows one value for each k of its eval_at", f"lightgbm:{name}@5")
     return _with(entry.ours, {}, k)
 
 
@@ -217,18 +221,20 @@ _OF_CATBOOST = {
 
 def _read_catboost(entry: Entry, name: str, inside: str | None) -> str | None:
     """A name such as ``NDCG:top=10;type=Base``."""
-    given = dict(part.partition("=")[::2] for part in (inside or "").split(";") if part)
-    if not all(re.fullmatch(_OF_CATBOOST.get(key, "(?!)"), one) for key, one in given.items()):
+    options = dict(part.partition("=")[::2] for part in (inside or "").split(";") if part)
+    if not all(
+        re.fullmatch(_OF_CATBOOST.get(key, "(?!)"), value) for key, value in options.items()
+    ):
         return None
-    if given.get("denominator") == "Position":
-        raise _Refusal("its discount is 1 / rank", "dcg(discount=[1,0.5,0.25],ties=worst)")
-    border = math.nextafter(float(given.get("border", 0.5)), math.inf)
+    if options.get("denominator") == "Position":
+        raise _NotRead("its discount is 1 / rank", "dcg(discount=[1,0.5,0.25],ties=worst)")
+    border = math.nextafter(float(options.get("border", 0.5)), math.inf)
     ours = entry.ours.format(
-        gain="" if given.get("type") == "Exp" else "gain=linear,",
+        gain="" if options.get("type") == "Exp" else "gain=linear,",
         rel=f"rel={border},",
-        decay=f"p_break={1 - float(given['decay']):.15g}," if "decay" in given else "",
+        decay=f"p_break={1 - float(options['decay']):.15g}," if "decay" in options else "",
     )
-    return _with(ours, {}, given.get("top", "-1").replace("-1", ""))
+    return _with(ours, {}, options.get("top", "-1").replace("-1", ""))
 
 
 # all tools ----------------------------------------------------------------------------------------
@@ -245,8 +251,8 @@ PEERS: dict[str, tuple[Callable[..., str | None], str]] = {
 
 def split_prefix(text: str) -> tuple[str, str]:
     """The prefix of a text, "" if it has none, and the name behind it."""
-    found = re.fullmatch(r"([^\W\d]\w*):(\S.*)", text.strip(), re.DOTALL)
-    return (found[1], found[2]) if found else ("", text.strip())
+    match = re.fullmatch(r"([^\W\d]\w*):(\S.*)", text.strip(), re.DOTALL)
+    return (match[1], match[2]) if match else ("", text.strip())
 
 
 def read(tool: str, text: str) -> str | None:
@@ -258,8 +264,8 @@ def read(tool: str, text: str) -> str | None:
         If skrank lacks the metric, or the name stands for several metrics.
     """
     reader, pattern = PEERS[tool]
-    found = re.fullmatch(pattern, text) if pattern else None
-    parts = found.groups() if found else None if pattern else split_trec(text)
+    match = re.fullmatch(pattern, text) if pattern else None
+    parts = match.groups() if match else None if pattern else split_trec(text)
     several = [] if pattern else expand(text) or []
     if len(several) > 1:
         raise ValueError(
@@ -272,9 +278,9 @@ def read(tool: str, text: str) -> str | None:
     try:
         if entry.ours:
             return reader(entry, *parts)
-        raise _Refusal(entry.note, entry.example)
-    except _Refusal as refusal:
-        reason, *near = filter(None, refusal.args)
+        raise _NotRead(entry.note, entry.example)
+    except _NotRead as error:
+        reason, *near = filter(None, error.args)
         nearest = f" The nearest is {near[0]!r}." if near else ""
         raise ValueError(f"{text!r} of {tool} is not read: {reason}.{nearest}") from None
     except ValueError:  # a parameter is not a number
@@ -298,9 +304,9 @@ def translate(prefix: str, name: str) -> str:
     ours = read(prefix, name)
     if ours is None:
         table = tables()[prefix]
-        known = [one for one, entry in table.items() if entry.ours]
+        known = [spelling for spelling, entry in table.items() if entry.ours]
         base, _, k = name.partition("@")
         near = [f"{base}_cut_{k}", f"{base}_{k}"] if k and prefix == "trec_eval" else []
-        meant = next((f"{prefix}:{one}" for one in near if read(prefix, one)), None)
+        meant = next((f"{prefix}:{spelling}" for spelling in near if read(prefix, spelling)), None)
         raise check.unknown_name(f"name of {prefix}", name, known, meant)
     return ours

@@ -53,7 +53,7 @@ class PairWorth:
     join: np.ufunc
 
     def __post_init__(self) -> None:
-        if not any(self.join is one for one in (np.multiply, np.minimum)):
+        if not any(self.join is ufunc for ufunc in (np.multiply, np.minimum)):
             raise ValueError("PairWorth.join must be numpy.multiply or numpy.minimum.")
         for name in ("weights", "upper", "lower"):
             array = check.as_table(f"PairWorth.{name}", getattr(self, name), 1)
@@ -123,7 +123,7 @@ class QuadraticTables(Tables):
             offset = check.as_table(f"{name}.offset", self.offset, 1, np.int64)
             object.__setattr__(self, "offset", offset)
         if self.ideal is not None:
-            both = (check.as_table(f"{name}.ideal", one, 1) for one in self.ideal)
+            both = (check.as_table(f"{name}.ideal", table, 1) for table in self.ideal)
             object.__setattr__(self, "ideal", tuple(both))
 
     def check_fit(self, scale: Scale) -> None:

@@ -17,12 +17,6 @@ from skrank._engine.threads import cached_property
 _DEEPEST_HEAD, _LONG = 32, 3
 
 
-def deepest(depths: Sequence[int | None]) -> int | None:
-    """The largest number of ranks; None stands for all ranks."""
-    cut = [depth for depth in depths if depth is not None]
-    return max(cut) if len(cut) == len(depths) else None
-
-
 class Ranking:
     """The order that scores give to judged documents: sorted once, read by any number of metrics.
 
@@ -137,7 +131,8 @@ class Ranking:
 
     def expect(self, depths: Sequence[int | None]) -> None:
         """Announce the numbers of ranks that metrics will read, so that they share one sort."""
-        self._deepest = deepest(depths)
+        cut = [depth for depth in depths if depth is not None]
+        self._deepest = max(cut) if len(cut) == len(depths) else None
 
     def codes(self, ties: str, condensed: bool, k: int | None = None) -> RankedCodes:
         """Codes by rank, with ties ordered as in `Metric.ties`.

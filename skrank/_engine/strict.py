@@ -32,7 +32,7 @@ class StrictTables(Tables):
     kernel : {"interpolated", "inferred"}
         "interpolated": highest precision at any rank with `needed` relevant documents or more.
         "inferred": inferred average precision, which does not use `needed`.
-    found : bool ndarray (n_codes,)
+    hits : bool ndarray (n_codes,)
         Whether documents of a code are relevant.
     unjudged : int
         Documents that were not judged have this code or a higher code.
@@ -48,34 +48,34 @@ class StrictTables(Tables):
     array([False,  True])
     """
 
-    axes: ClassVar = {"found": ("codes",), "needed": ("queries",)}
+    axes: ClassVar = {"hits": ("codes",), "needed": ("queries",)}
 
     name: str
     kernel: str
-    found: np.ndarray
+    hits: np.ndarray
     unjudged: int
     needed: np.ndarray
 
     def __post_init__(self) -> None:
         check.check_choice("kernel", self.kernel, ("interpolated", "inferred"))
-        for name, dtype in (("found", np.bool_), ("needed", np.int64)):
+        for name, dtype in (("hits", np.bool_), ("needed", np.int64)):
             array = check.as_table(f"StrictTables.{name}", getattr(self, name), 1, dtype)
             object.__setattr__(self, name, array)
 
     @property
     def relevant(self) -> np.ndarray:
-        return self.found
+        return self.hits
 
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
         out = np.empty(len(inverse))
-        kernel, form = getattr(strict, self.kernel), Strict(self.found, self.unjudged, self.needed)
+        kernel, form = getattr(strict, self.kernel), Strict(self.hits, self.unjudged, self.needed)
         stopped = run_chunks(kernel, ranked.indptr, ranked.lists, form, inverse, out)
         refuse_order(self.name, stopped, ranked.ids)
         return out
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
         """Number of relevant documents, which sums are divided by."""
-        return judgments.totals(self.found)
+        return judgments.totals(self.hits)
 
 
 def refuse_order(name: str, stopped: Iterable[int], ids: np.ndarray) -> None:

@@ -127,8 +127,9 @@ def run_chunks(
             function, n_threads = np.errstate(all="ignore")(kernel.function), 1
 
     def call(first: int, last: int) -> T:
-        given = first, last, indptr, *arguments
-        return function(*given) if work is None else function(*given, work(*given))
+        if work is None:
+            return function(first, last, indptr, *arguments)
+        return function(first, last, indptr, *arguments, work(first, last, indptr, *arguments))
 
     if n_threads > 1:  # `thread_count` imports numba
         n_threads = min(n_threads, thread_count())

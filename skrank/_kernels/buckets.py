@@ -122,10 +122,10 @@ def fill_tile(tile, low, n, swap, exact):
 @subroutine()
 def count_above(slots, low, size, limit):
     """Number of documents at slots low .. low + size - 1 whose rank is less than `limit`."""
-    found = 0
+    n_above = 0
     for slot in range(np.uint64(low), np.uint64(low + size)):
-        found += slots[RANK, slot] < limit
-    return found
+        n_above += slots[RANK, slot] < limit
+    return n_above
 
 
 @subroutine()

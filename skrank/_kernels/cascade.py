@@ -73,19 +73,19 @@ def _expect_block(codes, low, high, tables, first_rank, passes):
     Documents with rho 0, which users pass, come first, and the others are added one by one.
     """
     stop, phi = tables.stop, tables.phi
-    shown = min(_negligible_from(codes, low, high, stop), tables.depth - first_rank)
+    n_counted = min(_negligible_from(codes, low, high, stop), tables.depth - first_rank)
     n_known = 0
     for row in range(low, high):
         n_known += stop[codes[row]] == 0
-    for j in range(shown + 1):
+    for j in range(n_counted + 1):
         passes[j] = 1.0 if j <= n_known else 0.0
     for row in range(low, high):
         rho = stop[codes[row]]
         if rho > 0:
             n_known += 1
-            _add_one(passes, min(n_known, shown), n_known, 1.0 - rho)
+            _add_one(passes, min(n_known, n_counted), n_known, 1.0 - rho)
     value = 0.0
-    for j in range(shown):
+    for j in range(n_counted):
         value += phi[first_rank + j] * (passes[j] - passes[j + 1])
     return value
 

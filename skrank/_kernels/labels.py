@@ -12,10 +12,10 @@ def encode_grades(first, last, indptr, labels, unjudged, codes):
     Returns True if there are other labels. The loop has no branches, so that it runs in SIMD.
     """
     start, stop = indptr[first], indptr[last]
-    given, target = labels[start:stop], codes[start:stop]
+    values, target = labels[start:stop], codes[start:stop]
     others = False
     for i in range(stop - start):
-        label = given[i]
+        label = values[i]
         in_range = label >= 0 and label < unjudged
         code = np.uint8(label if in_range else unjudged)
         target[i] = code

@@ -30,14 +30,6 @@ class Listwise(NamedTuple):
     weight: np.ndarray  # by query
 
 
-class RandomGains(NamedTuple):
-    """Random numbers in [0, 1) that are added to gains if `on` is True."""
-
-    on: bool
-    seed: int
-    n_before: int  # number of queries of the data set before query 0 of this block
-
-
 class ListwiseGradients(NamedTuple):
     """Output of kernels."""
 
@@ -83,10 +75,11 @@ def _workspace(first, last, indptr, *_):
 
 
 @kernel(work=_workspace)
-def softmax(first, last, indptr, lists, gain_of, random, out, work):
+def softmax(first, last, indptr, lists, gain_of, seed, n_before, out, work):
     """Fill in gradients of rows and losses of queries; 0 for a query whose gains are all 0.
 
-    `gain_of` is by code; `random` is `RandomGains`.
+    `gain_of` is by code. Unless `seed` is None, random numbers in [0, 1) are added to gains;
+    `n_before` is the number of queries of the data set before query 0 of this block.
     """
     codes, scores, weight = lists.codes, lists.scores, lists.weight
     grad, hess, losses = out.grad, out.hess, out.losses
@@ -100,8 +93,8 @@ def softmax(first, last, indptr, lists, gain_of, random, out, work):
             for row in range(start, start + n):
                 grad[row], hess[row] = 0, 0
             continue
-        if random.on:
-            state = query_state(random.seed, random.n_before + q, scores, start, start + n)
+        if seed is not None:
+            state = query_state(seed, n_before + q, scores, start, start + n)
             for i in range(n):
                 state += STEP
                 gain[i] += uniform(state)

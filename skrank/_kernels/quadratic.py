@@ -88,14 +88,14 @@ def _sum_pairs(codes, row, n, tables, offset, above, ranks):
     """
     gain, classes, worth, u, w = tables.gain, tables.classes, tables.worth, tables.u, tables.w
     contributes = tables.contributes
-    found = np.uint64(0)
+    n_contributing = np.uint64(0)
     for rank in range(n):
-        ranks[found] = rank  # in any case: the processor would often mispredict a branch
-        found += np.uint64(contributes[codes[row + rank]])
+        ranks[n_contributing] = rank  # in any case: the processor would often mispredict a branch
+        n_contributing += np.uint64(contributes[codes[row + rank]])
     gains, pairs = 0.0, 0.0
     for z in range(len(above)):
         above[z] = 0.0
-    for i in range(found):
+    for i in range(n_contributing):
         rank = np.uint64(ranks[i])
         code = codes[row + rank]
         c = classes[code]

@@ -11,14 +11,6 @@ from skrank._kernels.sums import sum_lanes
 from skrank._kernels.tiles import CAPACITY, EXP, GRAD, HESS, RANK, SCORE
 
 
-class _Workspace(NamedTuple):
-    slots: np.ndarray
-    exact: np.ndarray
-    places: np.ndarray
-    classes: np.ndarray
-    tile: np.ndarray
-
-
 class _Query(NamedTuple):
     """Values that all pairs of a query share. Ranks have the precision of pairs."""
 
@@ -28,7 +20,7 @@ class _Query(NamedTuple):
     scale: lambdarank.ScoreScale
 
 
-class _Part(NamedTuple):
+class _Pairs(NamedTuple):
     """Documents of a worse class that are in the tile, and documents of a better class."""
 
     low: int  # slot of the first document in the tile
@@ -92,20 +84,20 @@ def _load(tile, low, size, end_rank, slots):
 
 
 @subroutine()
-def _compare(tile, part, slots, exact, query, wide, pulls):
+def _compare(tile, compared, slots, exact, query, wide, pulls):
     """Compare the better documents of `part` with the tile.
 
     Returns `pulls` plus the sum of the pulls of these pairs.
     """
-    low, scale, real = part.low, query.scale, tile.dtype.type
-    for i in range(np.uint64(part.first), np.uint64(part.end)):
+    low, scale, real = compared.low, query.scale, tile.dtype.type
+    for i in range(np.uint64(compared.first), np.uint64(compared.end)):
         rank = slots[buckets.RANK, i]
         if rank < query.limit:  # pairs with all documents of the tile, else with the first n_above
-            limit, size = query.n_documents, part.size
+            limit, size = query.n_documents, compared.size
         else:
-            limit, size = query.limit, part.n_above
+            limit, size = query.limit, compared.n_above
         n_lanes = np.uint64((size + LANES - 1) // LANES) * np.uint64(LANES)
-        below, above = buckets.below_above(exact, i, part.swap)
+        below, above = buckets.below_above(exact, i, compared.swap)
         below, above = real(below), real(above)
         exp = slots[buckets.EXP, i]
         if wide is not None:  # scores in double precision: numba compiles `_sweep` for each
@@ -140,8 +132,8 @@ def _compare_all(tile, begin, worth, slots, exact, query, wide):
                     continue
                 swap = buckets.swap_of(worth, better, worse, query.inverse)
                 buckets.fill_tile(tile, low, tiles.padded(size, LANES), swap, exact)
-                part = _Part(low, size, n_above, first, end, swap)
-                pulls = _compare(tile, part, slots, exact, query, wide, pulls)
+                compared = _Pairs(low, size, n_above, first, end, swap)
+                pulls = _compare(tile, compared, slots, exact, query, wide, pulls)
             tiles.collect_row(tile, GRAD, low, size, slots, buckets.GRAD)
             tiles.collect_row(tile, HESS, low, size, slots, buckets.HESS)
     return pulls
@@ -156,7 +148,7 @@ def _workspace(first, last, indptr, lists, tables, pairs, wide, out):
     )
     places, classes = np.zeros((3, n), np.int32), np.zeros((2, len(tables.worth) + 1), np.int64)
     tile = np.zeros(buckets.FIELDS * tiles.FIELD, real)
-    return _Workspace(slots, exact, places, classes, tile)
+    return slots, exact, places, classes, tile
 
 
 @kernel(work=_workspace)

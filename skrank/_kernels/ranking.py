@@ -112,9 +112,9 @@ def rank(first, last, indptr, sizes, scores, codes, warm, order, out, work):
         # with 0 moves, it tests whether the list is sorted, as in many files
         if not _insert(mine, 6 * n if warm else 0, keys, chosen):
             _sort(mine, work, chosen)
-        given, target = codes[start:stop], ranked[start:stop]
+        code_of, target = codes[start:stop], ranked[start:stop]
         for r in range(n):
-            target[r] = given[chosen[r]]
+            target[r] = code_of[chosen[r]]
         if n > 0:
             tied[start] = 0
         for r in range(1, n):

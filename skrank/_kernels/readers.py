@@ -50,17 +50,17 @@ def _inst(gains, tables):
 
     Here a = i + 2 T - G, where G is the sum of the gains down to rank i: constant below the list.
     """
-    found, read, gained, chance = 0.0, 0.0, 0.0, 1.0
+    gain_read, read, gained, chance = 0.0, 0.0, 0.0, 1.0
     a = 2.0 * tables.goal
     for rank in range(len(gains)):
-        found += chance * gains[rank]
+        gain_read += chance * gains[rank]
         read += chance
         gained += gains[rank]
         a = rank + 1.0 + 2.0 * tables.goal - gained
         chance *= ((a - 1.0) / a) * ((a - 1.0) / a)
     left = tables.limit - len(gains)
     read += chance * (a * a) * (_inverse_squares(a) - _inverse_squares(a + left))
-    return found / read, len(gains)
+    return gain_read / read, len(gains)
 
 
 @subroutine()
@@ -109,11 +109,11 @@ def values(first, last, indptr, lists, tables, inverse, out):
             continue
         row, n = indptr[q], lists.retrieved[q]
         gains = tables.gain[lists.codes[row : row + n]]
-        shown = gains[: min(n, tables.limit)]
+        gains_shown = gains[: min(n, tables.limit)]
         if tables.model == _INST:
-            value, n_read = _inst(shown, tables)
+            value, n_read = _inst(gains_shown, tables)
         else:
-            value, n_read = _bpm(shown, tables)
+            value, n_read = _bpm(gains_shown, tables)
         if _order_matters(gains, lists.tied, row, n_read, tables):
             return q
         out[q] = value * inverse[q]

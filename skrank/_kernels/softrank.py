@@ -137,10 +137,10 @@ def _sum_values(documents, n_relevant, shift):
     value = 0.0
     for i in range(n_relevant):
         if shift is None:
-            one, b[i], p[i], q[i] = _average_precision(gain[i], above[i], more[i])
+            worth, b[i], p[i], q[i] = _average_precision(gain[i], above[i], more[i])
         else:
-            one, b[i], p[i], q[i] = _discounted_gain(gain[i], above[i], more[i], shift)
-        value += one
+            worth, b[i], p[i], q[i] = _discounted_gain(gain[i], above[i], more[i], shift)
+        value += worth
     return value
 
 

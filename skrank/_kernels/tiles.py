@@ -23,9 +23,9 @@ def longest(first, last, indptr):
 
 
 @subroutine()
-def least(one, other):
+def least(number, other):
     """The smaller of two numbers. Compiles faster than numba's `min`."""
-    return one if one < other else other
+    return number if number < other else other
 
 
 @subroutine()

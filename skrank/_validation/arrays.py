@@ -35,36 +35,36 @@ def as_numbers(name: str, values: ArrayLike, what: str) -> np.ndarray:
 
     `what` describes the numbers in errors, such as "one per query".
     """
-    given = unmasked(name, values, f"numbers, {what}")
-    if given.dtype == np.float64:
-        return given
+    array = unmasked(name, values, f"numbers, {what}")
+    if array.dtype == np.float64:
+        return array
     try:
-        if given.dtype.kind in "cVMm":  # NumPy would convert complex numbers, records and times
+        if array.dtype.kind in "cVMm":  # NumPy would convert complex numbers, records and times
             raise TypeError
         with np.errstate(all="ignore"):  # callers refuse infinite values
-            if given.dtype == object:
+            if array.dtype == object:
                 import pandas as pd
 
-                missing = np.asarray(np.frompyfunc(lambda one: one is pd.NA, 1, 1)(given), bool)
-                given = np.where(missing, np.nan, given)
-                if any(isinstance(one, np.complexfloating) for one in given.flat):
+                missing = np.asarray(np.frompyfunc(lambda entry: entry is pd.NA, 1, 1)(array), bool)
+                array = np.where(missing, np.nan, array)
+                if any(isinstance(entry, np.complexfloating) for entry in array.flat):
                     raise TypeError  # NumPy would drop the imaginary part
-            return given.astype(np.float64, copy=False)
+            return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
         hint = " skrank.trec.evaluate takes dicts." if isinstance(values, Mapping) else ""
-        raise ValueError(f"{name} must be numbers, {what}, not {given.dtype}.{hint}") from None
+        raise ValueError(f"{name} must be numbers, {what}, not {array.dtype}.{hint}") from None
 
 
 def check_query_values(
-    found: tuple[ArrayLike, ArrayLike | None], n_queries: int, method: str
+    result: tuple[ArrayLike, ArrayLike | None], n_queries: int, method: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """Values of queries, copied, and their weights in means, which a `method` of users returned."""
-    values = np.array(found[0], dtype=np.float64)
+    values = np.array(result[0], dtype=np.float64)
     if values.shape != (n_queries,):
         raise ValueError(f"{method} returned values of shape {values.shape}, not ({n_queries},).")
-    if found[1] is None:
+    if result[1] is None:
         return values, np.ones(n_queries)
-    weights = as_numbers(f"the second result of {method}", found[1], "one per query")
+    weights = as_numbers(f"the second result of {method}", result[1], "one per query")
     in_range = weights.min(initial=0) >= 0 and weights.max(initial=0) < np.inf
     if weights.shape != (n_queries,) or not in_range:
         raise ValueError(
@@ -103,15 +103,15 @@ def as_vector(name: str, values: ArrayLike, n_rows: int | None = None) -> np.nda
 
 def as_column(name: str, values: ArrayLike) -> np.ndarray:
     """`values` as an array of one dimension, of any dtype; a single column is flattened."""
-    given = unmasked(name, values)
-    if given.ndim == 2 and given.shape[1] == 1:
-        given = given.ravel()
-    if given.ndim != 1:
+    column = unmasked(name, values)
+    if column.ndim == 2 and column.shape[1] == 1:
+        column = column.ravel()
+    if column.ndim != 1:
         raise ValueError(
-            f"{name} has shape {given.shape}: pass one value per row (document) in one dimension, "
+            f"{name} has shape {column.shape}: pass one value per row (document) in one dimension, "
             "and say with groups= which query each row belongs to."
         )
-    return given
+    return column
 
 
 def unmasked(
@@ -151,9 +151,9 @@ def as_ids(
     if ids.ndim == 2 and ids.shape[1] == 1:
         ids = ids.ravel()
     if ids.ndim != 1:
-        given = f"{source}={groups!r}" if isinstance(groups, str) else source
+        name = f"{source}={groups!r}" if isinstance(groups, str) else source
         raise ValueError(
-            f"{given} has shape {ids.shape}: pass one {what} id per row, the column itself and "
+            f"{name} has shape {ids.shape}: pass one {what} id per row, the column itself and "
             f"not its name. {_COLUMNS}"
         )
     if n_rows is not None and len(ids) != n_rows:
@@ -167,7 +167,7 @@ def as_ids(
         if (row := first(pd.isna(ids))) >= 0:
             raise ValueError(f"{source} has no {what} id in row {row}: every row needs one.")
     objects = enumerate(ids) if ids.dtype == object else ()
-    row = next((row for row, one in objects if isinstance(one, tuple) or not one.__hash__), -1)
+    row = next((row for row, item in objects if isinstance(item, tuple) or not item.__hash__), -1)
     if row >= 0:
         raise ValueError(
             f"row {row} of {source} is of type {type(ids[row]).__name__}: ids are numbers or "
@@ -251,7 +251,7 @@ def _other_order(first: Any, second: Any) -> bool:
     if {first.dtype.kind, second.dtype.kind} <= {"i", "u"} and first.min() != second.min():
         return False  # such as row numbers and query ids; this avoids hashing
     try:
-        a, b = (hash_pandas_object(one, index=False).to_numpy() for one in (first, second))
+        a, b = (hash_pandas_object(entries, index=False).to_numpy() for entries in (first, second))
     except TypeError:  # entries that cannot be hashed are not compared
         return False
     return np.array_equal(np.sort(a), np.sort(b))

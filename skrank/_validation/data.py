@@ -41,16 +41,14 @@ def bad_score(value: float, row: int) -> ValueError:
     )
 
 
-def check_finite_scores(
-    scores: np.ndarray, queries: RowsByQuery, needs: str = "gradients need"
-) -> None:
+def check_finite_scores(scores: np.ndarray, queries: RowsByQuery) -> None:
     """Refuse scores, contiguous by query, that are NaN or infinite."""
     finite = np.isfinite(scores)
     if not finite.all():
         row = int(np.argmin(finite))
         raise ValueError(
-            f"score of row {queries.caller_row(row)} is {scores[row]}: {needs} finite scores. "
-            "Repair the model, drop the row, or lower the learning rate."
+            f"score of row {queries.caller_row(row)} is {scores[row]}: gradients need finite "
+            "scores. Repair the model, drop the row, or lower the learning rate."
         )
 
 
@@ -200,12 +198,13 @@ def check_exponent(name: str, labels: np.ndarray, place: Place | None = None) ->
         )
 
 
-def check_probabilities(name: str, labels: np.ndarray, found: np.ndarray) -> None:
+def check_probabilities(name: str, labels: np.ndarray, probabilities: np.ndarray) -> None:
     """Check that the probability of each label is at most 1."""
-    if (code := first(found > 1)) >= 0:
+    if (code := first(probabilities > 1)) >= 0:
         raise ValueError(
-            f"{name} gives label {labels[code]:g} the probability {found[code]:g}, above 1: choose "
-            "a scale that fits the labels, or give a mapping from labels to probabilities."
+            f"{name} gives label {labels[code]:g} the probability {probabilities[code]:g}, above "
+            "1: choose a scale that fits the labels, or give a mapping from labels to "
+            "probabilities."
         )
 
 

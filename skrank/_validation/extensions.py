@@ -56,8 +56,8 @@ def check_metric_class(cls: object, base: type, name: str) -> None:
         raise TypeError(f"{cls.__name__} is not a metric yet: it does not define {abstract[0]}().")
     if len(inspect.signature(cls.tables).parameters) != 3:  # type: ignore[attr-defined]
         raise TypeError(f"{cls.__name__}.tables must be def tables(self, scale, k).")
-    made = "__dataclass_fields__" in vars(cls)
-    fields = dataclasses.fields(cls) if made else None  # type: ignore[arg-type]
+    is_dataclass = "__dataclass_fields__" in vars(cls)
+    fields = dataclasses.fields(cls) if is_dataclass else None  # type: ignore[arg-type]
     if fields is None or not all(field.kw_only for field in fields):
         raise TypeError(
             f"{cls.__name__} is not a dataclass of keywords only: put "
@@ -78,15 +78,15 @@ def _source(cls: type) -> str:
 def as_table(name: str, value: ArrayLike, n_axes: int, dtype: type = np.float64) -> np.ndarray:
     """A table as a contiguous array of one dtype, as compiled loops need it."""
     try:
-        given = np.asarray(value)
-        if value is None or np.iscomplexobj(given):
+        table = np.asarray(value)
+        if value is None or np.iscomplexobj(table):
             raise TypeError
         with np.errstate(invalid="ignore"):
-            array: np.ndarray = np.require(given.astype(dtype, copy=False), requirements=["C", "W"])
-        if dtype is np.int64 and not np.array_equal(array, given):  # such as 0.5
+            array: np.ndarray = np.require(table.astype(dtype, copy=False), requirements=["C", "W"])
+        if dtype is np.int64 and not np.array_equal(array, table):  # such as 0.5
             raise ValueError
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} must be an array of numbers, not {_shown(value)}.") from None
+        raise ValueError(f"{name} must be an array of numbers, not {_brief_type(value)}.") from None
     if array.ndim != n_axes:
         raise ValueError(f"{name} has {array.ndim} axes instead of {n_axes}.")
     if array.size and np.isnan(array.min()):  # one pass, without a mask
@@ -103,11 +103,11 @@ def check_finite_table(name: str, array: np.ndarray) -> None:
 def check_kind(name: str, value: object, kind: type[_Kind]) -> _Kind:
     """`value`, after a check of its type."""
     if not isinstance(value, kind):
-        raise TypeError(f"{name} must be a {kind.__name__}, not {_shown(value)}.")
+        raise TypeError(f"{name} must be a {kind.__name__}, not {_brief_type(value)}.")
     return value
 
 
-def _shown(value: object) -> str:
+def _brief_type(value: object) -> str:
     """A short text of a bad value: its repr, or its type if the repr is long."""
     text = repr(value)
     return text if len(text) < 40 else f"a {type(value).__name__}"

@@ -83,7 +83,7 @@ def unknown_name(
 
 def _suggested(name: str, known: Iterable[str], meant: str | None = None) -> str:
     """A question for `meant`, or for the most similar known name; empty if none is similar."""
-    lowered = {one.lower(): one for one in known}
+    lowered = {spelling.lower(): spelling for spelling in known}
     near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.65)
     meant = meant or (lowered[near[0]] if near else None)
     return f"did you mean {meant!r}? " if meant else ""
@@ -306,20 +306,20 @@ def check_result(parameter: str, value: object, kind: type[T], source: str) -> T
 
 def check_table(parameter: str, table: Any, columns: Sequence[str]) -> None:
     """Check that `table` is a DataFrame with at least one row and these columns."""
-    given = list(getattr(table, "columns", ()))
-    if not given or len(table) == 0 or not set(columns) <= set(given):
+    names = list(getattr(table, "columns", ()))
+    if not names or len(table) == 0 or not set(columns) <= set(names):
         raise ValueError(
             f"{parameter} must be a DataFrame of one row or more with the columns {list(columns)}."
         )
 
 
-def several(parameter: str, given: object, one: tuple[type, ...]) -> list[Any]:
+def several(parameter: str, items: object, types: tuple[type, ...]) -> list[Any]:
     """A list of the items of a sequence, or of one item, which is of one of the types `one`."""
-    if isinstance(given, one):
-        return [given]
-    if not isinstance(given, Iterable):
-        raise ValueError(f"{parameter}={brief(given)} must be one item or a sequence of items.")
-    return list(given)
+    if isinstance(items, types):
+        return [items]
+    if not isinstance(items, Iterable):
+        raise ValueError(f"{parameter}={brief(items)} must be one item or a sequence of items.")
+    return list(items)
 
 
 def chosen_names(
@@ -343,15 +343,15 @@ _ELSEWHERE = {"lambdamart": "lambdarank:ndcg", "listnet": "softmax", "rmse": "sq
 
 
 def unknown_objective(
-    given: object, objectives: Iterable[str], metrics: Iterable[str]
+    name: object, objectives: Iterable[str], metrics: Iterable[str]
 ) -> ValueError:
     """The error for a value or a name that is neither an objective nor a metric."""
-    meant = _ELSEWHERE.get(str(given).lower())
-    hint = _suggested(str(given), [*metrics, *objectives], meant)
-    if isinstance(given, type):
-        hint = f"write {given.__name__}(...). "
+    meant = _ELSEWHERE.get(str(name).lower())
+    hint = _suggested(str(name), [*metrics, *objectives], meant)
+    if isinstance(name, type):
+        hint = f"write {name.__name__}(...). "
     return ValueError(
-        f"unknown objective {brief(given)}: {hint}Name a metric to train on, such as 'ndcg@10', or "
+        f"unknown objective {brief(name)}: {hint}Name a metric to train on, such as 'ndcg@10', or "
         "an objective, with its metric if it has one, such as 'softmax' or 'lambdarank:gap'. "
         f"Objectives: {', '.join(sorted(objectives))}. Worker processes do not know metrics that a "
         "notebook or a script registers: pass the metric itself, not its name."

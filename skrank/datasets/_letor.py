@@ -118,11 +118,11 @@ def load_letor(
     paths = dict.fromkeys(path for parts in splits.values() for part in parts for path in part)
     files = {path: _read(path, dtype) for path in paths}
     width = max(X.shape[1] for X, _, _ in files.values())
-    found = {
+    folds = {
         number: Fold(*(_stacked([files[path] for path in part], width) for part in parts))
         for number, parts in splits.items()
     }
-    return found if fold is None else found[fold]
+    return folds if fold is None else folds[fold]
 
 
 def _splits(folder: Path) -> dict[int, list[list[Path]]]:
@@ -148,10 +148,10 @@ def _splits(folder: Path) -> dict[int, list[list[Path]]]:
 
 def _find(folder: Path, *stems: str) -> Path:
     names = [stem + ending for stem in stems for ending in (".txt", ".txt.gz", ".txt.xz")]
-    found = next((folder / name for name in names if (folder / name).is_file()), None)
-    if found is None:
+    path = next((folder / name for name in names if (folder / name).is_file()), None)
+    if path is None:
         raise FileNotFoundError(f"{folder} has none of {', '.join(names)}: add the missing file")
-    return found
+    return path
 
 
 class _Lines(io.RawIOBase):

@@ -149,12 +149,12 @@ def _features(
     informative = signals.copy()
     informative[:, 1::2] = elementwise(math.exp, informative[:, 1::2])
     copied = signals[:, np.arange(n_noisy) % n_informative]
-    blocks = {
+    columns = {
         "informative": informative,
         "noisy": copied + 1.5 * rng.standard_normal((n_rows, n_noisy)),
         "query": traits[:, :n_query],
         "noise": rng.standard_normal((n_rows, n_noise)),
     }
-    names = [f"{kind}_{i}" for kind, block in blocks.items() for i in range(block.shape[1])]
+    names = [f"{kind}_{i}" for kind, group in columns.items() for i in range(group.shape[1])]
     order = rng.permutation(n_features)
-    return np.hstack(list(blocks.values()))[:, order], [names[i] for i in order]
+    return np.hstack(list(columns.values()))[:, order], [names[i] for i in order]

@@ -120,16 +120,16 @@ def graded_precision_recall_curve(
     worth = grading.worth(plan.scale)
     ranked = drawn.codes("stable" if ties == "average" else ties, condensed)
     query, rank, recall, precision = graded_points(ranked, worth, plan.judgments.totals(worth))
-    shown: np.ndarray | None = rank
+    rank_of_point: np.ndarray | None = rank
     if n_queries > 1:
         best = _interpolated(query, recall, precision, len(plan.empty))
-        precision, recall, shown = (
+        precision, recall, rank_of_point = (
             best[~plan.empty].mean(axis=0), np.linspace(0, 1, _N_LEVELS), None
         )  # fmt: skip
     elif ties != "average":
         gap = float(np.sum(precision * np.diff(recall, prepend=0.0)))
     n_empty = len(plan.empty) - n_queries
-    return GradedCurve(precision, recall, shown, gap, n_queries, n_empty)
+    return GradedCurve(precision, recall, rank_of_point, gap, n_queries, n_empty)
 
 
 def _ranked(

@@ -172,7 +172,7 @@ class GenericTables(Tables):
         not in the list.
     labels : ndarray (n_codes,)
         Label of each code, as the function gets it.
-    found : bool ndarray (n_codes,)
+    hits : bool ndarray (n_codes,)
         Whether documents of a code are relevant.
     unjudged : int
         Documents that were not judged have this code or a higher code.
@@ -183,13 +183,13 @@ class GenericTables(Tables):
     name: str
     function: Callable[[np.ndarray, np.ndarray], object]
     labels: np.ndarray
-    found: np.ndarray
+    hits: np.ndarray
     unjudged: int
     k: int | None
 
     @property
     def relevant(self) -> np.ndarray:
-        return self.found
+        return self.hits
 
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
         out = np.zeros(len(inverse))

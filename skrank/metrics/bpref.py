@@ -74,7 +74,7 @@ class BPref(PreferenceMetric):
     """
 
     variant: str = parameter(
-        "trec", lambda given: check.check_choice("variant", str(given), _VARIANTS)
+        "trec", lambda variant_name: check.check_choice("variant", str(variant_name), _VARIANTS)
     )
     rel: float = parameter(1.0, check.check_rel)
 

@@ -97,7 +97,8 @@ class _LevelTables(Tables):
         return self.levels[0].relevant
 
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
-        return sum_in_order(one.values(ranked, inverse) for one in self.levels) / len(self.levels)
+        levels = self.levels
+        return sum_in_order(level.values(ranked, inverse) for level in levels) / len(levels)
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
         return self.levels[0].ideals(judgments)
@@ -149,8 +150,8 @@ class InterpolatedAP(StrictMetric):
 
     def tables(self, scale: Scale, k: int | None) -> _LevelTables:
         """The tables of `InterpolatedPrecision` at each level of recall."""
-        levels = (
+        metrics = (
             InterpolatedPrecision(recall=level, rel=self.rel, rounding=self.rounding)
             for level in self.levels
         )
-        return _LevelTables(tuple(replace(one.tables(scale, k), name="iap") for one in levels))
+        return _LevelTables(tuple(replace(m.tables(scale, k), name="iap") for m in metrics))

@@ -70,11 +70,11 @@ class QMeasure(DividedByIdeal, Metric):
         with r the rank of the lower one.
         """
         gain = gain_per_code(self.gain, scale.labels, scale)
-        found = (gain > 0).astype(np.float64)
-        blend = found + self.beta * gain
+        relevant = (gain > 0).astype(np.float64)
+        blend = relevant + self.beta * gain
         weights = self._weights(gain, scale, k)
-        pairs = PairWorth(weights, blend, found, np.multiply)
-        best = (found, discounts(np.ones_like, scale.longest, k))
+        pairs = PairWorth(weights, blend, relevant, np.multiply)
+        best = (relevant, discounts(np.ones_like, scale.longest, k))
         return QuadraticTables(
             blend, weights, pairs, offset=scale.judgments.indptr[:-1], ideal=best
         )

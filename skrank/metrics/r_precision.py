@@ -59,11 +59,11 @@ class RPrecision(Metric):
 
         All queries share the array 1, ..., 1, 0, ..., 0; `offset` is the index of rank 1 by query.
         """
-        found = scale.labels >= self.rel
-        cutoff = self._cutoff(scale.totals(found))
+        relevant = scale.labels >= self.rel
+        cutoff = self._cutoff(scale.totals(relevant))
         ranks = np.minimum(cutoff, scale.longest).astype(np.int64)
         steps = np.repeat([1.0, 0.0], scale.longest)
-        worth = found.astype(np.float64)
+        worth = relevant.astype(np.float64)
         ideal = (worth, np.ones(scale.longest))
         return QuadraticTables(worth, steps, offset=scale.longest - ranks, ideal=ideal)
 

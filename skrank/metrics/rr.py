@@ -67,14 +67,14 @@ class RR(Metric):
 
     def tables(self, scale: Scale, k: int | None) -> CascadeTables:
         """The first relevant document ends the search; its value is 1 / rank, or by `ruler`."""
-        found = (scale.labels >= self.rel).astype(np.float64)
+        relevant = (scale.labels >= self.rel).astype(np.float64)
         if self.ruler is None:
-            return CascadeTables(found, discounts(lambda rank: 1 / rank, scale.longest, k))
+            return CascadeTables(relevant, discounts(lambda rank: 1 / rank, scale.longest, k))
         ruler = RULERS[self.ruler] if isinstance(self.ruler, str) else self.ruler
         worth = np.zeros(max(scale.longest, len(ruler)))
         worth[: len(ruler)] = ruler
         # `discounts` passes the ranks 1, 2, ...
-        return CascadeTables(found, discounts(lambda rank: worth[: len(rank)], scale.longest, k))
+        return CascadeTables(relevant, discounts(lambda rank: worth[: len(rank)], scale.longest, k))
 
 
 @register("success", "hit")
@@ -110,5 +110,5 @@ class Success(Metric):
 
     def tables(self, scale: Scale, k: int | None) -> CascadeTables:
         """The first relevant document ends the search; all ranks up to the cut-off are worth 1."""
-        found = (scale.labels >= self.rel).astype(np.float64)
-        return CascadeTables(found, discounts(np.ones_like, scale.longest, k))
+        relevant = (scale.labels >= self.rel).astype(np.float64)
+        return CascadeTables(relevant, discounts(np.ones_like, scale.longest, k))

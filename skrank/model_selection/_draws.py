@@ -13,11 +13,10 @@ from sklearn.utils import _safe_indexing, check_consistent_length
 
 from skrank import _validation as check
 from skrank._engine.groups import require_groups, show
-from skrank._typing import RandomState, Table
+from skrank._typing import RandomState, Split, Table
 from skrank.model_selection._parts import (
     QueryRows,
     QuerySplitter,
-    Split,
     Stratify,
     check_stratify,
     count_queries,
@@ -162,13 +161,13 @@ class QueryTimeSeriesSplit(QuerySplitter):
             if len(time) != n_rows and time.index.is_unique:
                 time = dict(time)
         if isinstance(time, Mapping):
-            missing = next((one for one in rows.ids if one not in time), None)
+            missing = next((query for query in rows.ids if query not in time), None)
             if missing is not None:
                 raise ValueError(
                     f"time has no entry for query {show(missing)}: give one for each query, or an "
                     f"array with one for each of the {n_rows} rows."
                 )
-            return check.check_times(np.array([time[one] for one in rows.ids]), "time")
+            return check.check_times(np.array([time[query] for query in rows.ids]), "time")
         check.check_same_index(X=X, y=rows.y, time=time)
         times = check.check_times(check.as_column("time", time), "time")
         if len(times) != n_rows:

@@ -8,11 +8,10 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from skrank import _validation as check
-from skrank._typing import RandomState, Table
+from skrank._typing import RandomState, Split, Table
 from skrank.model_selection._parts import (
     QueryRows,
     QuerySplitter,
-    Split,
     Stratify,
     check_stratify,
     query_order,
@@ -81,7 +80,7 @@ class QueryKFold(QuerySplitter):
     def _folds(self, rows: QueryRows) -> Iterator[np.ndarray]:
         """Fold of each query, for each repetition.
 
-        Queries are in the order of `query_order`. Each block of `n_splits` queries has one per
+        Queries are in the order of `query_order`. Each round deals `n_splits` of them, one to each
         fold.
         """
         n_queries = len(rows.ids)
@@ -91,16 +90,16 @@ class QueryKFold(QuerySplitter):
             )
         strata, sizes = rows.strata(self.stratify), rows.sizes
         rng = check.as_random_state("random_state", self.random_state) if self.shuffle else None
-        n_blocks = -(-n_queries // self.n_splits)
+        n_rounds = -(-n_queries // self.n_splits)
         for _ in range(self.n_repeats):
             order = query_order(strata, sizes, rng)
             if rng is None:
-                blocks = np.tile(np.arange(self.n_splits), (n_blocks, 1))
-                blocks[1::2] = blocks[1::2, ::-1]  # no fold gets the last query of every block
+                rounds = np.tile(np.arange(self.n_splits), (n_rounds, 1))
+                rounds[1::2] = rounds[1::2, ::-1]  # no fold gets the last query of every round
             else:
-                blocks = rng.random_sample((n_blocks, self.n_splits)).argsort(axis=1, kind="stable")
+                rounds = rng.random_sample((n_rounds, self.n_splits)).argsort(axis=1, kind="stable")
             folds = np.empty(n_queries, np.int64)
-            folds[order] = blocks.ravel()[:n_queries]
+            folds[order] = rounds.ravel()[:n_queries]
             yield folds
 
     def _splits(self, rows: QueryRows, X: Table) -> Iterator[Split]:

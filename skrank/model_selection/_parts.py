@@ -15,7 +15,7 @@ from sklearn.model_selection import BaseCrossValidator
 
 from skrank import _validation as check
 from skrank._engine.groups import require_groups, warn_of_cut_queries
-from skrank._typing import Table
+from skrank._typing import Split, Table
 
 Stratify = str | Callable[[np.ndarray], float] | None
 
@@ -124,9 +124,6 @@ def check_stratify(stratify: object) -> Stratify:
     if callable(stratify):
         return stratify
     return check.check_choice("stratify", stratify, ("n_relevant", "max_grade", "size", None))
-
-
-Split = tuple[np.ndarray, np.ndarray]
 
 
 class QuerySplitter(BaseCrossValidator):

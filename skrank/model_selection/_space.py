@@ -102,17 +102,17 @@ class SearchSpace(dict[str, list[float]]):
     """
 
     def __init__(self, ranges: dict[str, Range]) -> None:
-        super().__init__({name: list(one.grid) for name, one in ranges.items() if one.grid})
+        super().__init__({name: list(span.grid) for name, span in ranges.items() if span.grid})
         self.ranges = ranges
 
     @property
     def distributions(self) -> Options:
         """Distributions and lists of values that RandomizedSearchCV draws from."""
-        return {name: one.distribution() for name, one in self.ranges.items()}
+        return {name: span.distribution() for name, span in self.ranges.items()}
 
     def suggest(self, trial: optuna.Trial) -> Options:
         """Parameters for `set_params` from a trial of Optuna."""
-        return {name: one.suggest(name, trial) for name, one in self.ranges.items()}
+        return {name: span.suggest(name, trial) for name, span in self.ranges.items()}
 
 
 def search_space(estimator: Estimator) -> SearchSpace:
@@ -163,5 +163,5 @@ def search_space(estimator: Estimator) -> SearchSpace:
             "LinearRanker, or an estimator of LightGBM, XGBoost, CatBoost or "
             "HistGradientBoosting, alone or in a GroupedRanker."
         )
-    ranges = {_PREFIX + name: one for name, one in trees.items()}
+    ranges = {_PREFIX + name: span for name, span in trees.items()}
     return SearchSpace({**ranges, **(_START if start else {})})

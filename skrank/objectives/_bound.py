@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.judgments import Judgments, judge
+from skrank._engine.judgments import Judgments
 from skrank._engine.tables import sum_in_order
 from skrank._engine.threads import thread_count
 from skrank._typing import Weights
@@ -36,22 +35,6 @@ class BoundObjective:
         self.losses(scores, grad, hess)
 
 
-def read_rows(
-    relevance: ArrayLike,
-    scores: ArrayLike,
-    groups: ArrayLike | None,
-    sample_weight: ArrayLike | None,
-) -> tuple[Judgments, np.ndarray | None, np.ndarray]:
-    """Judgments, one weight per query, and scores contiguous by query, from the caller's arrays."""
-    check.check_same_index(
-        relevance=relevance, scores=scores, groups=groups, sample_weight=sample_weight
-    )
-    judgments = judge(relevance, groups)
-    queries = judgments.queries
-    weights = check.query_weights(sample_weight, queries)
-    return judgments, weights, queries.gather(check.as_vector("scores", scores, queries.n_rows))
-
-
 class BoundFunction(BoundObjective):
     """A loss function of scores on a data set, with weights per query.
 
@@ -63,8 +46,6 @@ class BoundFunction(BoundObjective):
     fill : callable
         ``fill(weight, scores, grad, hess, losses)`` fills the loss of each query, times its weight,
         and the derivatives of their sum.
-    needs : str
-        Begins the error "... finite scores".
     """
 
     def __init__(
@@ -73,14 +54,13 @@ class BoundFunction(BoundObjective):
         judgments: Judgments,
         weights: Weights,
         fill: Callable[..., None],
-        needs: str = "gradients need",
     ) -> None:
-        self.objective, self.judgments, self.needs = objective, judgments, needs
+        self.objective, self.judgments = objective, judgments
         self.weight = check.check_training_weights(weights, judgments.queries)
         self.fill = fill
 
     def losses(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> np.ndarray:
-        check.check_finite_scores(scores, self.judgments.queries, self.needs)
+        check.check_finite_scores(scores, self.judgments.queries)
         losses = np.empty(len(self.weight))
         self.fill(self.weight, scores, grad, hess, losses)
         check.check_gradients(grad, hess, self.objective)
@@ -115,9 +95,9 @@ class BoundMixture(BoundObjective):
         for weight, bound in self.parts:
             yield weight, bound, part
             with np.errstate(over="ignore", invalid="ignore"):
-                for total, one in zip((grad, hess), part, strict=True):
-                    one *= weight  # in place, to save memory
-                    total += one
+                for total, values in zip((grad, hess), part, strict=True):
+                    values *= weight  # in place, to save memory
+                    total += values
         check.check_gradients(grad, hess, self.objective)
 
 

@@ -14,18 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.judgments import Judgments
+from skrank._engine.judgments import Judgments, judge_rows
 from skrank._engine.names import elsewhere, name_in, refuse_sum, registry
 from skrank._engine.parameters import Parameterised
 from skrank._typing import Options, Weights
 from skrank.metrics import Metric, metric
-from skrank.objectives._bound import (
-    BoundBlocks,
-    BoundMixture,
-    BoundObjective,
-    query_blocks,
-    read_rows,
-)
+from skrank.objectives._bound import BoundBlocks, BoundMixture, BoundObjective, query_blocks
 
 WRAPPED = ("metric", "objective")  # a text such as "lambdarank:gap" has this field after the colon
 
@@ -135,10 +129,12 @@ class Objective(Parameterised, ABC):
             Training moves scores against `grad`; hess >= 0. For objectives of differences of
             scores, such as LambdaRank and SoftRank, the gradients of a query sum to 0.
         """
-        judgments, weights, vector = read_rows(relevance, scores, groups, sample_weight)
-        grad, hess = np.empty(len(vector)), np.empty(len(vector))
+        judgments, weights = judge_rows(relevance, scores, groups, sample_weight)
+        queries = judgments.queries
+        grad, hess = np.empty(queries.n_rows), np.empty(queries.n_rows)
+        vector = queries.gather(check.as_vector("scores", scores, queries.n_rows))
         self.bind(judgments, weights).gradient(vector, grad, hess)
-        return judgments.queries.scatter(grad), judgments.queries.scatter(hess)
+        return queries.scatter(grad), queries.scatter(hess)
 
     @property
     def needs_scale(self) -> bool:
@@ -195,10 +191,10 @@ class ObjectiveMixture(Objective):
         terms = []
         for weight, item in pairs:
             factor = check.check_number("weight", weight, 0, check.HEAVIEST, open_low=True)
-            terms += [(factor * inner, one) for inner, one in as_objective(item).terms]
-        for weight, one in terms:
+            terms += [(factor * inner, objective) for inner, objective in as_objective(item).terms]
+        for weight, objective in terms:
             if not 0 < weight < math.inf:
-                raise ValueError(f"the weight of {one} is {weight}: it must be above 0.")
+                raise ValueError(f"the weight of {objective} is {weight}: it must be above 0.")
         self._set(parts=tuple(terms))
 
     @property
@@ -208,32 +204,32 @@ class ObjectiveMixture(Objective):
 
     def map(self, change: Callable[[Objective], Objective]) -> ObjectiveMixture:
         """The sum of changed objectives, with the same weights."""
-        return ObjectiveMixture([(weight, change(one)) for weight, one in self.parts])
+        return ObjectiveMixture([(weight, change(objective)) for weight, objective in self.parts])
 
     def on_scale(self, max_grade: int) -> ObjectiveMixture:
         """The sum of the objectives with this highest grade of the collection."""
-        return self.map(lambda one: one.on_scale(max_grade))
+        return self.map(lambda objective: objective.on_scale(max_grade))
 
     def __str__(self) -> str:
-        return " + ".join(f"{weight!r} * {one}" for weight, one in self.parts)
+        return " + ".join(f"{weight!r} * {objective}" for weight, objective in self.parts)
 
     @property
     def is_function(self) -> bool:
         """True if each part is a loss function."""
-        return all(one.is_function for _, one in self.parts)
+        return all(objective.is_function for _, objective in self.parts)
 
     @property
     def by_query(self) -> bool:
         """True if each part is `by_query`."""
-        return all(one.by_query for _, one in self.parts)
+        return all(objective.by_query for _, objective in self.parts)
 
     def bind(
         self, judgments: Judgments, weights: Weights = None, *, max_grade: int | None = None
     ) -> BoundMixture:
         """The objectives bound to judgments, with one weight per query."""
         parts = [
-            (weight, one.bind(judgments, weights, max_grade=max_grade))
-            for weight, one in self.parts
+            (weight, objective.bind(judgments, weights, max_grade=max_grade))
+            for weight, objective in self.parts
         ]
         return BoundMixture(self, parts)
 
@@ -293,9 +289,9 @@ def metric_or_objective(x: str | Metric | Objective) -> Metric | Objective:
     if not isinstance(x, str):
         raise check.unknown_objective(x, Objective.named, registry)
     refuse_sum(x)
-    found = _objective_of(x.strip())
-    if found is not None:
-        return found
+    objective = _objective_of(x.strip())
+    if objective is not None:
+        return objective
     try:
         return metric(x)
     except ValueError:  # of an unknown name, or else of a wrong parameter
@@ -307,16 +303,16 @@ def metric_or_objective(x: str | Metric | Objective) -> Metric | Objective:
 
 def metric_of(objective: Objective) -> Metric | None:
     """The metric of an objective; for a mixture, of the first part that has a metric."""
-    for _, one in objective.terms:
-        if hasattr(one, "metric"):
-            return one.metric
+    for _, part in objective.terms:
+        if hasattr(part, "metric"):
+            return part.metric
     return None
 
 
 def _objective_of(text: str) -> Objective | None:
     """The objective of a text such as "softrank:gap"; None if it begins with another name."""
     name = re.split(r"\W", text, maxsplit=1)[0]
-    classes = {one.replace("_", ""): cls for one, cls in Objective.named.items()}
+    classes = {spelling.replace("_", ""): cls for spelling, cls in Objective.named.items()}
     cls: Any = classes.get(name.lower().replace("_", ""))
     if cls is None or name.lower() in registry:
         return None

@@ -36,16 +36,16 @@ _WIDEST: Mapping[type, float] = {np.float32: 150.0, np.float64: 1300.0}
 _SURELY_FITS = 1e30  # smaller gradients fit single precision: they need no check
 
 
-def refusal(one: Metric) -> str | None:
+def refusal(metric: Metric) -> str | None:
     """Why LambdaRank does not train on a metric, and the remedy; None if it does."""
-    if one.strict or isinstance(one, (PreferenceMetric, ListMetric)):
+    if metric.strict or isinstance(metric, (PreferenceMetric, ListMetric)):
         return "it has no closed form for swaps of documents: train on gap, ap or insq."
-    counts = isinstance(one, HitsMetric) and not isinstance(one, RelevantSet)
-    if counts or not one.greater_is_better:
+    counts = isinstance(metric, HitsMetric) and not isinstance(metric, RelevantSet)
+    if counts or not metric.greater_is_better:
         return "it does not rise with relevance: train on ap, or on precision@k."
-    if one.orderless and one.k is None:
+    if metric.orderless and metric.k is None:
         return "it does not depend on the order of the whole list: add a cut-off."
-    if one.condensed:
+    if metric.condensed:
         return "drop the training rows without a label instead of condensed=True."
     return None
 
@@ -206,6 +206,6 @@ class BoundPairs(BoundObjective):
         )  # fmt: skip
         kernel, codes, form = self.swaps
         rows = Scored(codes, self.order, scores, self.inverse, self.weight)
-        given = kernel, self.queries.indptr, rows, form, options
-        if any(run_chunks(*given, None, out)):
-            run_chunks(*given, True, out)
+        arguments = kernel, self.queries.indptr, rows, form, options
+        if any(run_chunks(*arguments, None, out)):
+            run_chunks(*arguments, True, out)

@@ -12,7 +12,7 @@ from skrank._engine.parameters import flag, parameter
 from skrank._engine.tables import Gain, check_gain, gain_per_code
 from skrank._engine.threads import run_chunks
 from skrank._kernels import listwise
-from skrank._kernels.listwise import Listwise, ListwiseGradients, RandomGains
+from skrank._kernels.listwise import Listwise, ListwiseGradients
 from skrank._typing import Weights
 from skrank.objectives._bound import BoundFunction
 from skrank.objectives.base import Objective
@@ -88,11 +88,11 @@ class Softmax(Objective):
     ) -> BoundFunction:
         """The objective bound to judgments, with one weight per query."""
         gain, queries = self.gains(judgments), judgments.queries
-        random = RandomGains(self.random_gains, self.random_state, queries.first_query)
+        seed = self.random_state if self.random_gains else None
 
         def fill(weight: np.ndarray, scores: np.ndarray, *out: np.ndarray) -> None:
             lists = Listwise(judgments.codes, scores, weight)
-            arguments = lists, gain, random, ListwiseGradients(*out)
+            arguments = lists, gain, seed, queries.first_query, ListwiseGradients(*out)
             run_chunks(listwise.softmax, judgments.indptr, *arguments)
 
         return BoundFunction(self, judgments, weights, fill)

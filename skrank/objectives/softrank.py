@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.judgments import Judgments
+from skrank._engine.judgments import Judgments, judge_rows
 from skrank._engine.parameters import flag, number
 from skrank._engine.quadratic import QuadraticTables
 from skrank._engine.threads import run_chunks
@@ -19,7 +19,7 @@ from skrank._kernels.softrank import Soft
 from skrank._typing import Weights
 from skrank.metrics import AP, DCG, GAP, Metric, metric
 from skrank.metrics.dcg import SHIFTS
-from skrank.objectives._bound import BoundFunction, read_rows
+from skrank.objectives._bound import BoundFunction
 from skrank.objectives.base import Objective
 
 _LEAST_SIGMA = 1e-9  # so that curvatures fit single precision
@@ -150,8 +150,9 @@ class SoftRank(Objective):
         float
             Mean over the queries with a relevant document; NaN if there is no such query.
         """
-        judgments, weights, vector = read_rows(relevance, scores, groups, sample_weight)
-        bound = self.bind(judgments, weights)
+        judgments, weights = judge_rows(relevance, scores, groups, sample_weight)
+        queries, bound = judgments.queries, self.bind(judgments, weights)
+        vector = queries.gather(check.as_vector("scores", scores, queries.n_rows))
         mass = bound.weight * ~bound.empty
         return float(mass @ bound.values(vector) / mass.sum()) if mass.any() else float("nan")
 
@@ -183,7 +184,7 @@ class BoundSoftRank(BoundFunction):
         gain = plan.tables.gain
         # gains are divided by a power of two, which is exact, so that they fit single precision
         unit = math.ldexp(1.0, math.frexp(gain.max())[1] - 1) if gain.any() else 1.0
-        super().__init__(objective, judgments, weights, self._fill, "SoftRank needs")
+        super().__init__(objective, judgments, weights, self._fill)
         self.gain = gain / unit
         self.shift = shift_of(chosen)
         with np.errstate(over="ignore"):
@@ -193,7 +194,7 @@ class BoundSoftRank(BoundFunction):
 
     def values(self, scores: np.ndarray) -> np.ndarray:
         """Smooth value of each query; 0 without a relevant document."""
-        check.check_finite_scores(scores, self.judgments.queries, self.needs)
+        check.check_finite_scores(scores, self.judgments.queries)
         return self._run(scores, None, None)
 
     def _fill(

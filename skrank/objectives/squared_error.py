@@ -117,4 +117,4 @@ class SquaredError(Objective):
 
 def _listed(gain: Any) -> list[float]:
     """Gains in the order of their labels."""
-    return [one[1] if isinstance(one, tuple) else one for one in gain]
+    return [entry[1] if isinstance(entry, tuple) else entry for entry in gain]

@@ -48,7 +48,7 @@ def rbp_residual(ranked, *, unretrieved=(), k=None, p=0.8):
     return unjudged + p ** len(shown)
 
 
-LITERALS = ref.METRICS | {"judged": judged, "rbp_residual": rbp_residual}
+LITERALS = vars(ref) | {"f1": ref.f_beta, "judged": judged, "rbp_residual": rbp_residual}
 # the sum that a normalised metric divides by its value for the best list
 NUMERATORS = {
     ref.ap: ref.ap_numerator,

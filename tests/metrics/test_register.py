@@ -164,7 +164,7 @@ PARTS = {  # tables with a part that is given
     "QuadraticTables.u": lambda given, scale, u: QuadraticTables(GAIN, given),
     "CascadeTables.stop": lambda given, scale, u: CascadeTables(given, u),
     "CascadeTables.phi": lambda given, scale, u: CascadeTables(GAIN, given),
-    "StrictTables.found": lambda given, scale, u: StrictTables("a", "inferred", given, 3, EACH),
+    "StrictTables.hits": lambda given, scale, u: StrictTables("a", "inferred", given, 3, EACH),
     "divide_by": lambda given, scale, u: PreferenceTables(
         GAIN, np.zeros((3, 3)), EACH, EACH, given, 3
     ),

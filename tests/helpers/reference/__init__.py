@@ -21,10 +21,3 @@ from tests.helpers.reference.graded import *
 from tests.helpers.reference.orders import *
 from tests.helpers.reference.trec import *
 from tests.helpers.reference.users import *
-
-_NAMES = """
-    gap ap ndcg dcg cg precision recall success r_precision accuracy error rr err nerr pfound
-    rbp q bpref rpref iprec judged infap num_q num_ret num_rel num_rel_ret num_nonrel_judged_ret
-    set_ap relative_precision utility iap sdcg insq inst bpm nearly_err compat
-"""
-METRICS = {"f1": globals()["f_beta"]} | {name: globals()[name] for name in _NAMES.split()}
