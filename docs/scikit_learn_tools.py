@@ -217,7 +217,7 @@ TOOLS = (
             SELECT["routing"],
             note="since scikit-learn 1.9, before that through groups on `y`",
             since="1.9",
-            refused_models=("lightgbm",),
+            refused_models=("lightgbm", "catboost"),
         ),
         result=SCORES,
         oracle="selected",

@@ -37,8 +37,9 @@ class TestValues:
             assert_allclose(interval.high, found.difference + half, rtol=1e-12)
 
     @pytest.mark.parametrize("zeros", ["wilcox", "pratt", "zsplit"])
-    @pytest.mark.parametrize("n_queries", [8, 20, 60])
-    @pytest.mark.parametrize("digits", [1, 16])
+    @pytest.mark.parametrize(  # few queries with ties: older versions of SciPy approximate
+        ("n_queries", "digits"), [(8, 16), (20, 1), (20, 16), (60, 1), (60, 16)]
+    )
     def test_wilcoxon_is_that_of_scipy(self, zeros, n_queries, digits):
         matrix = scores(n_queries, n_systems=5).round(digits)
         matrix[:, 4] = scores(n_queries, seed=1)[:, 0]  # one system without ties
