@@ -16,6 +16,7 @@ A kernel declared with ``plain=True`` computes the same bits in plain Python, wh
 import os
 import sys
 import threading
+import time
 from contextlib import suppress
 from functools import lru_cache, update_wrapper
 from hashlib import sha256
@@ -157,14 +158,20 @@ class Kernel:
         """
         self._folder, self._compiled = Path(stats.cache_path), stats.cache_misses
         _caches.add(self._folder)
+        while not self._is_intact():
+            paths, _ = self._cached_files()
+            if not _are_being_written(paths):
+                for path in paths:
+                    path.unlink(missing_ok=True)
+                return
+            time.sleep(0.1)
+
+    def _is_intact(self):
         paths, record = self._cached_files()
         try:
-            intact = record.read_bytes() == _checksum(paths)
+            return record.read_bytes() == _checksum(paths)
         except OSError:
-            intact = False
-        if not intact:
-            for path in paths:
-                path.unlink(missing_ok=True)
+            return not paths
 
     def _record_checksum(self):
         self._n_recorded = len(self._compiled)
@@ -176,6 +183,13 @@ class Kernel:
         """The cached files of this function, and the file with their checksum."""
         name = f"{self.__module__.rpartition('.')[2]}.{self.__qualname__}"
         return sorted(self._folder.glob(f"{name}-*.nb?")), self._folder / f"{name}.sha256"
+
+
+def _are_being_written(paths):
+    """Whether another process may be about to write the checksum: files are two seconds old."""
+    with suppress(OSError):
+        return any(0 <= time.time() - path.stat().st_mtime < 2 for path in paths)
+    return True  # a file has just been replaced
 
 
 def _checksum(paths):
