@@ -4,21 +4,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.helpers.compiled import NAMES_OF_COMPILED
+
 ROOT = Path(__file__).resolve().parents[2]
 
-FIRST_USE = """
-from numba.core import event
-
-class Compiled(event.Listener):
-    names = []
-    def on_start(self, event):
-        function = event.data["dispatcher"].py_func
-        if function.__module__.startswith("skrank."):
-            self.names.append(function.__name__)
-    def on_end(self, event):
-        pass
-
-event.register("numba:compile", Compiled())
+FIRST_USE = (
+    NAMES_OF_COMPILED
+    + """
 import io
 import lightgbm, numpy as np, skrank
 from skrank import trec
@@ -34,6 +26,7 @@ skrank.GroupedRanker(model, objective="gap", validation_fraction=0.5).fit(*data)
 trec.evaluate(io.StringIO("1 0 a 1\\n1 0 b 0\\n"), {"r": io.StringIO("1 Q0 a 1 2 r\\n")})
 print(*Compiled.names)
 """
+)
 
 
 def test_first_use_compiles_nothing():
