@@ -128,7 +128,7 @@ def test_a_study_that_is_given_keeps_its_pruner():
     found = skrank.tune(X, Y, **SHORT, study=study)
     assert found.trials["state"].tolist() == ["COMPLETE", "PRUNED"]
     assert "1 pruned" in str(found)
-    with pytest.raises(ValueError, match=r"no trial is complete: .* pruned 1 trials"):
+    with pytest.raises(ValueError, match=r"pruned 1 trials"):
         skrank.tune(X, Y, **SHORT, study=a_study(pruner=all_pruned))
 
 
@@ -187,7 +187,7 @@ def test_a_trial_that_fails_is_recorded_and_the_others_go_on():
         found = skrank.tune(refused, Y, **two)
     assert found.trials["state"].tolist() == ["COMPLETE", "FAIL"]
     assert "1 complete, 1 fail;" in str(found)
-    every = pytest.raises(ValueError, match=r"no trial is complete: .*xgboost")
+    every = pytest.raises(ValueError, match="xgboost")
     with every, pytest.warns(UserWarning, match="xgboost"):
         skrank.tune(refused, Y, **SHORT | {"boosters": "xgboost"})
 

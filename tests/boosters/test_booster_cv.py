@@ -211,9 +211,9 @@ ALIKE[-DATA.sizes[-1] :] = ALIKE[0]
         ({"folds": [(np.r_[FIRST, FIRST], SECOND)]}, "fold 0"),
         ({"folds": [(FIRST, SECOND[1:])]}, "fold 0"),
         ({"folds": [(FIRST, [10**6])]}, "fold 0"),
-        ({"groups": np.zeros(3)}, "one query id per row"),
+        ({"groups": np.zeros(3)}, "query id"),
         ({"groups": TORN}, "row 1"),
-        ({"groups": ALIKE}, "the same id for two queries"),
+        ({"groups": ALIKE}, "same id"),
         ({"metrics": []}, "no metric"),
         ({"objective": None}, "objective"),
         ({"params": {"objective": "rank:ndcg"}}, "two objectives"),
@@ -251,7 +251,7 @@ def test_data_without_queries_or_with_weights_of_rows(data):
         (run_lightgbm, data.dataset(group=None), "lightgbm.Dataset"),
         (run_lightgbm, data.dataset(weight=weights), "varies inside query"),
         (run_xgboost, xgb.DMatrix(data.X, data.y), "DMatrix"),
-        (run_xgboost, data.matrix(weight=data.weight), "one weight per query"),
+        (run_xgboost, data.matrix(weight=data.weight), "weight"),
     ):
         with pytest.raises(ValueError, match=message):
             run(data, source=source, objective="gap")

@@ -221,7 +221,7 @@ def test_bad_batches_are_refused(batch, message):
     [
         ("err", {}, "err needs max_grade"),
         (skrank.SquaredError(), {}, "SquaredError needs max_grade"),
-        ("bpref(condensed=True)", {}, "cannot be trained on"),
+        ("bpref(condensed=True)", {}, "bpref"),
         ("gap", {"path": "fast"}, "path='fast'"),
         ("q", {"path": "native"}, "native path"),
     ],

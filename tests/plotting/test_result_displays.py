@@ -210,11 +210,11 @@ def test_plots_again_on_new_and_on_given_axes(make):
         (lambda: LinesDisplay.from_powers({}), "powers"),
         (lambda: LinesDisplay.from_powers(POWERS), "different confidence"),
         (lambda: TauMatrixDisplay(TABLE, method="tau"), "method='tau'"),
-        (lambda: InformativenessDisplay(ERRORS[:1]), "a line takes at least 2"),
+        (lambda: InformativenessDisplay(ERRORS[:1]), "at least 2"),
         (lambda: IntervalDisplay(TABLE[:0][["value"]]), "table"),
         (lambda: QueryComparisonDisplay([0.1], [0.2], names=("a", "a")), "names="),
-        (lambda: QueryComparisonDisplay([0.1, 0.2], [0.1]), "of the same queries"),
-        (lambda: QueryComparisonDisplay([np.nan], [0.2]), "is defined on no query"),
+        (lambda: QueryComparisonDisplay([0.1, 0.2], [0.1]), "same queries"),
+        (lambda: QueryComparisonDisplay([np.nan], [0.2]), "no query"),
     ],
 )
 def test_wrong_input(draw, message):

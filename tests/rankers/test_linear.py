@@ -187,7 +187,7 @@ def test_duplicate_sparse_entries_are_summed(plain):
 @pytest.mark.parametrize("layout", [np.asarray, csr_matrix])
 def test_scores_that_overflow_raise(layout):
     model = fit(X * 1e-10)
-    with pytest.raises(ValueError, match=r"the score of row 3 is -?(inf|nan): its features are"):
+    with pytest.raises(ValueError, match=r"row 3 .*(inf|nan)"):
         model.predict(layout(np.where(np.arange(len(X))[:, None] == 3, X * 1e304, X)))
 
 
@@ -250,7 +250,7 @@ def test_squared_errors_of_labels_in_any_unit(power, centered):
         ({"max_iter": 0}, "max_iter=0"),
         ({"objective": "gapp"}, "'gap'"),
         ({"y": np.zeros(len(X))}, "no training query"),
-        ({"X": np.where(X > 200, np.inf, X)}, r"row \d+ of X is infinite in column \d"),
+        ({"X": np.where(X > 200, np.inf, X)}, r"row \d+ of X.* column \d"),
         ({"X": np.column_stack([X, X[:, :1] * 1e200])}, "feature 6"),
     ],
 )

@@ -194,7 +194,7 @@ LEARNED = {"method": "weighted_sum", "weights": RANKER}
         (SMALL, LEARNED | {"qrels": {"9": {"x": 1}}}, "qrels"),
         (SMALL, {"rrf_k": -1}, "rrf_k=-1"),
         (SMALL, {"name": "b"}, "name='b'"),
-        ({"a": OTHER}, {}, "at least two runs"),
+        ({"a": OTHER}, {}, "two runs"),
         ({"a": OTHER, "b": {"2": {"x": 1.0}}}, {}, "'a'"),
         ({"a": OTHER, "b": {"1": {"x": float("nan")}}}, {}, "'b': score nan"),
         (HUGE, {"method": "combsum", "norm": None}, "the fused run: .*inf"),
