@@ -80,38 +80,41 @@ def shown_columns(columns: Fields) -> str:
 
 
 def chosen_columns(
-    names: Sequence[str], kind: str, given: dict[str, str], what: str
+    names: Sequence[str], kind: str, said: dict[str, str], what: str
 ) -> dict[str, str]:
-    """Names of the columns of a table by field: those that are `given`, or of one convention.
+    """Names of the columns of a table by field: those that are `said`, and of one convention.
 
     Raises
     ------
     ValueError
         If a name is missing, or two names may be meant; the error shows the columns to write.
     """
-    count = Counter(map(str.lower, names))
-    free = {name.lower(): name for name in names if name not in given.values()}
-    absent = [repr(name) for name in given.values() if names.count(name) != 1]
+    absent = [repr(name) for name in said.values() if names.count(name) != 1]
     if absent:
         raise ValueError(f"{what} has not one column {', '.join(absent)}: it has {_listed(names)}.")
-    wanted = set(FIELDS[kind]) - set(given)
-    if set(NUMBERS[kind]) & set(given):
+    count = Counter(map(str.lower, names))
+    free = {name.lower(): name for name in names if name not in said.values()}
+    wanted = set(FIELDS[kind]) - set(said)
+    if set(NUMBERS[kind]) & set(said):
         wanted -= set(NUMBERS[kind])
     for convention in CONVENTIONS.values():
-        fields = convention | {"run": "run"}
-        found = {field: fields[field] for field in wanted if count[fields.get(field, "")] == 1}
-        found = {field: free[name] for field, name in found.items() if name in free}
-        others = {one[field] for one in CONVENTIONS.values() for field in found if field in one}
-        others -= {*map(str.lower, found.values()), *NUMBERS["run"]}
-        others -= {"docid"} if convention["docid"] == "docno" else set()
-        if not _missing(given | found, kind) and not others & free.keys():
-            return given | found
-    shown = _suggested_columns(names, kind, given)
-    number = "score (higher is better), rank (1 is best) or distance (lower is better)"
+        by_field = (convention | {"run": "run"}).items()
+        named = {field: name for field, name in by_field if field in wanted and count[name] == 1}
+        chosen = said | {field: free[name] for field, name in named.items() if name in free}
+        rivals = {other.get(field) for other in CONVENTIONS.values() for field in named}
+        rivals -= {*named.values(), *NUMBERS["run"]}
+        if convention["docid"] == "docno":
+            rivals -= {"docid"}
+        if not _missing(chosen, kind) and not rivals & free.keys():
+            return chosen
+    columns = _suggested_columns(names, kind, said)
+    number = ""
+    if kind == "run":
+        number = "; score: higher is better, rank: 1 is best, distance: lower is better"
     raise ValueError(
         f"{what} has {_listed(names)}, and not the names of one convention, such as qid, docid, "
-        f"{NUMBERS[kind][0]}. Say which are {', '.join(shown)}: {shown_columns(shown)}"
-        f"{f'; the number is {number}' if kind == 'run' else ''}. Qrels come first, then runs."
+        f"{NUMBERS[kind][0]}. Say which are {', '.join(columns)}: {shown_columns(columns)}{number}."
+        " Qrels come first, then runs."
     )
 
 
@@ -121,21 +124,18 @@ def _missing(chosen: Mapping[str, str], kind: str) -> list[str]:
     return lacks if set(NUMBERS[kind]) & set(chosen) else [*lacks, NUMBERS[kind][0]]
 
 
-def _suggested_columns(names: Sequence[str], kind: str, given: Mapping[str, str]) -> dict[str, str]:
+def _suggested_columns(names: Sequence[str], kind: str, said: Mapping[str, str]) -> dict[str, str]:
     """The columns to write: for each field that is missing, the name that comes nearest."""
-    shown = dict(given)
+    columns = dict(said)
     fields = [field for field in FIELDS[kind] if field != "run"]
     near = ((_likeness(field, name), field, name) for field in fields for name in names)
-    for ratio, field, name in sorted(near, reverse=True):
-        numbered = field in NUMBERS[kind] and set(NUMBERS[kind]) & set(shown)
-        if (
-            ratio > _LEAST_LIKENESS
-            and not numbered
-            and not {field, name} & {*shown, *shown.values()}
-        ):
-            shown[field] = name
-    shown |= dict.fromkeys(_missing(shown, kind), "...")
-    return {field: shown[field] for field in FIELDS[kind] if field in shown}
+    for likeness, field, name in sorted(near, reverse=True):
+        numbers = set(NUMBERS[kind]) if field in NUMBERS[kind] else {field}
+        known = numbers & columns.keys() or name in columns.values()
+        if likeness > _LEAST_LIKENESS and not known:
+            columns[field] = name
+    columns |= dict.fromkeys(_missing(columns, kind), "...")
+    return {field: columns[field] for field in FIELDS[kind] if field in columns}
 
 
 def _likeness(field: str, name: str) -> float:
@@ -166,9 +166,9 @@ def not_by_query(query: object, part: object, what: str) -> ValueError:
     """The error for a dict whose value of a query is neither a dict nor a list, as the others."""
     documents = list(part) if isinstance(part, (Mapping, set)) else [part]
     return ValueError(
-        f"query {brief(query)} of {what} has {brief(part)}: the documents of each query are a "
-        f"dict of numbers by document, or all are lists, best first, such as "
-        f"{{{brief(query)}: {brief(documents)}}}. Of columns or records, make a frame."
+        f"query {brief(query)} of {what} has {brief(part)}: each query has a dict of numbers by "
+        f"document, or each a list, best first, such as {{{brief(query)}: {brief(documents)}}}. Of "
+        "columns or records, make a frame."
     )
 
 
@@ -218,18 +218,15 @@ def missing_file(path: str, query: object) -> FileNotFoundError:
 def id_difference(ids: Iterable[str], known: Iterable[str], what: str) -> str:
     """How ids of a run differ from those of the qrels, if none of a query is among them."""
     ids, known = list(ids), list(known)
-    plain = {_plain(one): one for one in known}
-    near = next((one for one in ids if _plain(one) in plain), None)
+    judged = {_plain(text): text for text in known}
+    near = next((text for text in ids if _plain(text) in judged), None)
     if near is None:
         first = brief(ids[0]) if ids else "missing"
         return f"its first {what} is {first}, and that of the qrels is {brief(known[0])}"
-    other = plain[_plain(near)]
+    other = judged[_plain(near)]
     if near == other:
         return f"{what} {brief(near)} is judged for other queries only"
-    return (
-        f"{what} {near!a} is {other!a} in the qrels, which differs in case, in white space or in "
-        "its Unicode form"
-    )
+    return f"{what} {near!a} is {other!a} in the qrels: case, white space or Unicode form differ"
 
 
 def _plain(text: str) -> str:
@@ -254,10 +251,7 @@ def check_fusion(named: Mapping[str, Sequence[str]], name: str) -> None:
     count = Counter(query for ids in named.values() for query in ids)
     for system, ids in named.items():
         if all(count[query] == 1 for query in ids):
-            raise ValueError(
-                f"run {system!r} shares no query with the other runs: check that their query ids "
-                "are spelled alike."
-            )
+            raise ValueError(f"run {system!r} shares no query with the others: check their ids.")
 
 
 def check_run_weights(weights: Any, names: Sequence[str]) -> list[float]:
