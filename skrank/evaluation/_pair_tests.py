@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from skrank import _validation as check
-from skrank._typing import Options, RandomState
+from skrank._typing import Options
 from skrank.evaluation._comparison import TESTS, Comparison
 from skrank.metrics import Metric
 
@@ -33,11 +33,9 @@ def compare_values(
     baseline: Hashable = None,
     test: str = "max-t",
     confidence: float = 0.95,
-    n_resamples: int = 10_000,
-    random_state: RandomState = 0,
-    progress: bool | None = None,
     own_test: Callable[[np.ndarray, float], Tested] | None = None,
     notes: Sequence[str] = (),
+    **resampling: Any,
 ) -> Comparison:
     """Compare systems whose values per query are known.
 
@@ -45,14 +43,14 @@ def compare_values(
     order; `means` are of systems x metrics. `metric_of` has the metric of each column of `means`;
     it is empty for scores of folds, whose greater values are better. `own_test`, for values over
     seeds or folds, is a function of pairs and 1 - confidence, and `test` is its name then. `notes`
-    are lines of the caption. The other parameters are those of `compare`.
+    are lines of the caption. The other parameters are those of `compare`, with `n_resamples`,
+    `random_state` and `progress` in `resampling`.
     """
     import pandas as pd
 
     from skrank import stats
 
     pairs = system_pairs(list(means.index), baseline)
-    n_resamples, seed = check.check_draws(n_resamples, random_state)
     confidence, alpha = check.check_confidence(confidence)
     for (name, system), count in per_query.notna().sum().items():
         if count < 2:
@@ -62,11 +60,11 @@ def compare_values(
                 "value with its empty=0."
             )
     notes, shares = [*notes], 1.0 if weights is None else weights[:, None]
-    other = [name for name, one in metric_of.items() if one.average != "macro"]
+    other = [name for name, metric in metric_of.items() if metric.average != "macro"]
     if other:  # the tests are of arithmetic means over queries
         notes.append(f"{', '.join(other)}: arithmetic means over queries")
-        found = per_query[other]
-        tested = (found * shares).sum() / (found.notna() * shares).sum()
+        values = per_query[other]
+        tested = (values * shares).sum() / (values.notna() * shares).sum()
         means = means.assign(**{name: tested[name] for name in other})
     defined = per_query.notna().to_numpy().reshape(len(per_query), -1, len(means))
     if np.any(defined.any(axis=2) != defined.all(axis=2)):
@@ -74,21 +72,20 @@ def compare_values(
     # the columns of all metrics stand side by side, so that one call tests them all
     columns = np.concatenate([pairs + i * len(means) for i in range(means.shape[1])])
     how: Options = {"pairs": columns, "weights": weights}
-    resampled: Options = {"n_resamples": n_resamples, "random_state": seed, "progress": progress}
     level = alpha / len(columns)  # Bonferroni's
     paired = stats.paired_t(per_query, confidence=1 - level, **how)
     p_value, low, high = paired.p_value, paired.low, paired.high
     if own_test is not None:
         p_value, low, high = own_test(columns, level)
     elif check.check_choice("test", test, tuple(TESTS)) == "randomisation":
-        p_value = stats.randomisation_test(per_query, **how, **resampled).p_value
+        p_value = stats.randomisation_test(per_query, **how, **resampling).p_value
     corrected = stats.holm(p_value)
     if test == "max-t":
-        largest = stats.max_t(per_query, confidence=confidence, **how, **resampled)
+        largest = stats.max_t(per_query, confidence=confidence, **how, **resampling)
         corrected, low, high = largest.p_value, largest.low, largest.high
     # scikit-learn's scores of folds are better where they are greater
     rises = dict.fromkeys(means.columns, True)
-    rises |= {name: one.greater_is_better for name, one in metric_of.items()}
+    rises |= {name: metric.greater_is_better for name, metric in metric_of.items()}
     first, second = (per_query.columns[numbers] for numbers in columns.T)
     names, of_system = (first.get_level_values(name) for name in ("metric", "system"))
     effect_size, ahead, behind = paired_effects(per_query, columns, weights)
@@ -125,7 +122,7 @@ def system_pairs(systems: Sequence[Hashable], baseline: Any) -> np.ndarray:
             f"baseline={check.brief(baseline)} has {len(against)} of the {len(systems)} systems: "
             "name at least one, and leave at least one to compare it with."
         )
-    return np.array([(i, one) for one in against for i in others])
+    return np.array([(i, j) for j in against for i in others])
 
 
 def seed_test(
@@ -137,8 +134,9 @@ def seed_test(
     systems. Systems with one column of scores are regarded as fixed. The values of each column have
     the shape (n_queries, n_seeds).
     """
-    found = [_over_seeds(by_seed[a], by_seed[b], weights) for a, b in pairs]
-    mean, error, freedom = np.array(found).T
+    mean, error, freedom = np.array(
+        [_over_seeds(by_seed[first], by_seed[second], weights) for first, second in pairs]
+    ).T
     return _by_t(mean, error, freedom, alpha)
 
 
@@ -217,15 +215,15 @@ def fold_scores(results: object) -> pd.DataFrame:
             )
     if not frames:
         raise ValueError("results has no scores of folds: pass at least two results.")
-    found = {(name, system): frames[system][name] for name in first for system in frames}
-    columns = pd.MultiIndex.from_tuples(found, names=["metric", "system"])
-    index = pd.RangeIndex(len(first), name="fold")
-    return pd.DataFrame(np.column_stack(list(found.values())), index, columns)
+    folds = pd.concat(frames, axis=1, names=["system", "metric"]).swaplevel(axis=1)
+    return folds[[(name, system) for name in first for system in frames]].rename_axis("fold")
 
 
 def _candidates(results: Mapping[str, Any]) -> dict[str, dict[str, np.ndarray]]:
     """Results of a search by candidate, as `cross_validate` returns them."""
-    names = [", ".join(f"{key}={value}" for key, value in one.items()) for one in results["params"]]
+    names = [
+        ", ".join(f"{key}={value}" for key, value in params.items()) for params in results["params"]
+    ]
     splits: dict[str, list[np.ndarray]] = {}
     for key, scores in results.items():
         if match := re.fullmatch(r"split\d+_(test_.+)", key):

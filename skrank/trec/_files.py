@@ -44,7 +44,8 @@ def read(source: Source, kind: str, reading: Reading) -> tuple[Fields, Where, st
             raise ValueError(f"{name}: {error}") from None
         return table, lambda row: f"{name}, row {row}", None
     text = as_text(data, name)
-    line = _first_line(text.lstrip())
+    # the first line, without a copy of the rest
+    line = io.BytesIO(text.lstrip()).readline().decode().rstrip("\n")
     if not line:
         raise ValueError(f"{name} is empty: a line of {kind} is {check.LINES[kind]}.")
     if line[0] in "{[":
@@ -56,10 +57,6 @@ def read(source: Source, kind: str, reading: Reading) -> tuple[Fields, Where, st
         return *_table(text, separator, fields, kind, reading, name), None
     columns = _lines(text, fields or _TREC[kind], kind, name)
     return columns, partial(_line_of, text, name), words[5] if of_trec and kind == "run" else None
-
-
-def _first_line(text: bytes) -> str:
-    return io.BytesIO(text).readline().decode().rstrip("\n")  # without a copy of the text
 
 
 def _line_of(text: bytes, name: str, row: int) -> str:
@@ -161,7 +158,7 @@ def _lines(text: bytes, fields: list[str], kind: str, name: str) -> Fields:
         tidied = re.sub(rb"(?m) L(\d+)$", rb" \1", tidied)
     names, numbers, longer = fields, (*_BEST, "rank"), None
     if "tag" in fields:  # ignores further fields, such as those of the first line
-        names = fields + _first_line(tidied).split()[len(fields) :]
+        names = fields + io.BytesIO(tidied).readline().decode().split()[len(fields) :]
         longer = [place for place, field in enumerate(fields) if field != check.SKIPPED]
     types = {str(i): pl.Float64 if field in numbers else pl.String for i, field in enumerate(names)}
     table: Iterable[pl.Series] = ()
