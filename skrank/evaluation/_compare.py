@@ -120,19 +120,22 @@ def compare(
         )
     # raises for fewer than two systems, or an unknown baseline
     _pair_tests.system_pairs(list(systems), baseline)
-    given = groups, sample_weight, chosen, max_grade
-    found, rankings, arguments = measured_arrays(relevance, systems, *given, who="compare")
+    measured, rankings, arguments = measured_arrays(
+        relevance, systems, groups, sample_weight, chosen, max_grade, who="compare"
+    )
     check.warn_single_rows(rankings[0].judgments.queries)
-    how: Options = {
-        "baseline": baseline, "confidence": confidence, "n_resamples": n_resamples,
-        "random_state": random_state,
-    }  # fmt: skip
+    how: Options = {"baseline": baseline, "confidence": confidence}
     if len(rankings) == len(systems):
-        return Report(list(systems), **arguments).compare(test=test, progress=progress, **how)
+        return Report(list(systems), **arguments).compare(
+            test=test, n_resamples=n_resamples, random_state=random_state, progress=progress, **how
+        )
+    check.check_draws(n_resamples, random_state)
     if test != "max-t":
         raise ValueError(f"test={test!r} does not count seeds: leave test out.")
-    n_seeds = {name: np.size(one, 1) if np.ndim(one) == 2 else 1 for name, one in systems.items()}
-    return _compare_seeds(found, n_seeds, arguments, how)
+    n_seeds = {
+        name: np.size(scores, 1) if np.ndim(scores) == 2 else 1 for name, scores in systems.items()
+    }
+    return _compare_seeds(measured, n_seeds, arguments, how)
 
 
 def compare_cv(
@@ -197,21 +200,21 @@ def compare_cv(
 
 
 def _compare_seeds(
-    found: Measured, n_seeds: Mapping[Hashable, int], arguments: Options, how: Options
+    measured: Measured, n_seeds: Mapping[Hashable, int], arguments: Options, how: Options
 ) -> Comparison:
     """Compare means over seeds, by a test in which queries and seeds vary.
 
-    `found` has a ranking for each seed of each system, and `arguments` are those of `Report`.
+    `measured` has a ranking for each seed of each system, and `arguments` are those of `Report`.
     """
     import pandas as pd
 
     metrics, weights = arguments["metric_of"], arguments["query_weights"]
     ends = np.cumsum([*n_seeds.values()])[:-1]
     # sum, not a method of NumPy, whose order of additions depends on the number of seeds
-    means = [sum(rows / len(rows)) for rows in np.split(found.means(), ends)]
+    means = [sum(rows / len(rows)) for rows in np.split(measured.means(), ends)]
     columns = [
         np.ascontiguousarray(values.T)  # of shape (n_queries, n_seeds)
-        for of_metric in found.values.swapaxes(0, 1)
+        for of_metric in measured.values.swapaxes(0, 1)
         for values in np.split(of_metric, ends)
     ]
     names = pd.MultiIndex.from_product([metrics, n_seeds], names=["metric", "system"])

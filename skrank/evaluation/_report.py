@@ -218,6 +218,7 @@ class Report(Tabular):
         """
         import pandas as pd
 
+        n_resamples, seed = check.check_draws(n_resamples, random_state)
         chosen = check.chosen_names("metric", metrics, self.metric_of)
         places = [list(self.metric_of).index(name) for name in chosen]
         values = self.values[:, :, places].transpose(1, 2, 0).reshape(len(self.queries), -1)
@@ -228,7 +229,7 @@ class Report(Tabular):
             self.mean[chosen],
             metric_of,
             weights=self.query_weights, baseline=baseline, test=test, confidence=confidence,
-            n_resamples=n_resamples, random_state=random_state, progress=progress,
+            n_resamples=n_resamples, random_state=seed, progress=progress,
             notes=value_notes(metric_of, self.max_grade),
         )  # fmt: skip
 
