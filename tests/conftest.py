@@ -30,22 +30,3 @@ def random():
     import numpy as np
 
     return np.random.default_rng(0)
-
-
-@pytest.fixture
-def every_thread(monkeypatch):
-    """Kernels use all threads, even for a few rows."""
-    from skrank._engine import threads
-
-    used = set()
-    share = threads._share
-
-    def noted(call, bounds, n_threads):
-        used.add(n_threads)
-        return share(call, bounds, n_threads)
-
-    monkeypatch.setattr(threads, "ROWS_PER_THREAD", 0.01)  # also for the cheapest kernels
-    monkeypatch.setattr(threads, "_share", noted)
-    with threads.compiled():  # plain Python uses one thread
-        yield
-    assert max(used) >= 4

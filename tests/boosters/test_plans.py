@@ -12,7 +12,6 @@ import pytest
 
 import skrank
 from tests.helpers.boosters import METRICS, Data, LightGBM, XGBoost
-from tests.helpers.engine import limit_threads
 
 both = pytest.mark.parametrize("library", [LightGBM, XGBoost])
 
@@ -33,7 +32,6 @@ STARTS = {
 
 
 @both
-@pytest.mark.usefixtures("every_thread")
 @pytest.mark.parametrize("start", STARTS.values(), ids=STARTS)
 @pytest.mark.parametrize("objective", DRAWING, ids=str)
 def test_the_same_callable_and_data_train_the_same_whatever_was_trained_before(
@@ -46,12 +44,10 @@ def test_the_same_callable_and_data_train_the_same_whatever_was_trained_before(
         return library.scores(library.train(data, objective, 3)[0], train)
 
     called, data = library.module.objective(objective), build(start)
-    with limit_threads(4):
-        first = trained(called, data)
+    first = trained(called, data)
     trained(called, build(STARTS["none"]))
     np.testing.assert_array_equal(trained(called, data), first)
-    with limit_threads(1):
-        again = trained(pickle.loads(pickle.dumps(called)), build(start))
+    again = trained(pickle.loads(pickle.dumps(called)), build(start))
     np.testing.assert_array_equal(again, first)
 
 

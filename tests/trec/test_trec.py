@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from skrank import trec
-from tests.helpers.engine import limit_threads
 from tests.helpers.trec_cases import collection, run_of, run_text
 
 
@@ -100,7 +99,7 @@ def test_names_of_runs(tmp_path):
         trec.evaluate(QRELS, [RUN, RUN], "ap", missing="skip")
 
 
-def test_bounded_parts_and_threads_change_nothing(monkeypatch):
+def test_bounded_parts_change_nothing(monkeypatch):
     qrels, runs = collection(1, n_runs=7)
 
     def report():
@@ -108,10 +107,7 @@ def test_bounded_parts_and_threads_change_nothing(monkeypatch):
 
     expected = report()
     monkeypatch.setattr("skrank.trec._evaluate._ROWS_AT_ONCE", 3000)
-    for n_threads in (1, 4):
-        with limit_threads(n_threads):
-            found = report()
-        pd.testing.assert_frame_equal(found.per_query, expected.per_query, check_exact=True)
+    pd.testing.assert_frame_equal(report().per_query, expected.per_query, check_exact=True)
 
 
 def test_a_run_that_retrieved_only_the_query_itself():
