@@ -246,9 +246,7 @@ class RankingScorer:
         >>> scorer("gap").set_score_request(groups="session")
         scorer('gap')
         """
-        for name in requests:
-            if name not in self._requests:
-                raise check.unknown_name("metadata of a scorer", name, self._requests)
+        check.check_known("metadata of a scorer", requests, self._requests)
         self._requests = self._requests | requests
         return self
 

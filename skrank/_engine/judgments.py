@@ -83,6 +83,12 @@ class Judgments:
         """
         return self.collection_grade or check.highest_grade(self.labels)
 
+    @property
+    def entries(self) -> dict[str, int]:
+        """Number of entries of tables by axis."""
+        n_queries, longest = len(self.queries), self.queries.longest
+        return {"codes": len(self.labels), "ranks": longest, "queries": n_queries}
+
     def totals(self, worth: np.ndarray) -> np.ndarray:
         """Sum of ``worth[code]`` over the documents of each query.
 

@@ -316,7 +316,7 @@ class Plan:
             result = f"the result of {type(metric).__name__}.tables() (such as QuadraticTables)"
             scale = self.scale
             tables = check.check_kind(result, metric.tables(scale, k), Tables)  # type: ignore[type-abstract]
-            tables.check_fit(scale)
+            tables.check_fit(judgments)
             if hashable and scale.cacheable and longest <= _LONGEST_CACHED:
                 _cache[key] = tables
                 for old in list(_cache)[:-_MOST_CACHED]:

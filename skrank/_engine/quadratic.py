@@ -9,7 +9,7 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.queries import RankedCodes
-from skrank._engine.tables import Scale, Swaps, Tables
+from skrank._engine.tables import Swaps, Tables
 from skrank._engine.threads import cached_property, run_chunks
 from skrank._kernels import lambdaloss, quadratic, quadratic_lambdas
 from skrank._kernels.lambdaloss import LambdaLossWeights
@@ -126,14 +126,14 @@ class QuadraticTables(Tables):
             both = (check.as_table(f"{name}.ideal", table, 1) for table in self.ideal)
             object.__setattr__(self, "ideal", tuple(both))
 
-    def check_fit(self, scale: Scale) -> None:
+    def check_fit(self, judgments: Judgments) -> None:
         """Refuse tables of a wrong size for the data, and codes of equal gain that differ in K."""
-        super().check_fit(scale)
-        entries = scale.entries
+        super().check_fit(judgments)
+        entries, queries = judgments.entries, judgments.queries
         if self.offset is not None:
             name, ranks = "QuadraticTables.offset", len(self.u)
             check.check_entries(name, self.offset, ("queries",), entries)
-            last = self.offset + scale._judgments.queries.sizes
+            last = self.offset + queries.sizes
             check.check_within(name, self.offset, 0, ranks)
             check.check_within(f"{name}, with the documents of its query,", last, 0, ranks)
         if self.ideal is not None:
@@ -141,13 +141,13 @@ class QuadraticTables(Tables):
                 check.check_entries("QuadraticTables.ideal", array, (axis,), entries)
         if self.pairs is not None:
             # queries with offsets read the weights of all ranks of `u`
-            ranks = scale.longest if self.offset is None else len(self.u)
+            ranks = queries.longest if self.offset is None else len(self.u)
             weights = self.pairs.weights
             check.check_entries("PairWorth.weights", weights, ("ranks",), {"ranks": ranks})
             first, classes = self._classes
             for name, worth in (("upper", self.pairs.upper), ("lower", self.pairs.lower)):
                 check.check_entries(f"PairWorth.{name}", worth, ("codes",), entries)
-                check.check_classes(f"PairWorth.{name}", worth, first[classes], scale.labels)
+                check.check_classes(f"PairWorth.{name}", worth, first[classes], judgments.labels)
 
     @cached_property
     def _classes(self) -> tuple[np.ndarray, np.ndarray]:

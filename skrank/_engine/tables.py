@@ -54,15 +54,6 @@ class Scale:
         return len(self.judgments.queries)
 
     @property
-    def entries(self) -> dict[str, int]:
-        """Number of entries of tables by axis."""
-        return {
-            "codes": len(self.labels),
-            "ranks": self.longest,
-            "queries": len(self._judgments.queries),
-        }
-
-    @property
     def judged(self) -> np.ndarray:
         """Whether documents of each code were judged."""
         return np.arange(len(self.labels)) < self.unjudged
@@ -113,12 +104,11 @@ class Tables(ABC):
                 check.check_finite_table(full_name, array)
             object.__setattr__(self, name, array)
 
-    def check_fit(self, scale: Scale) -> None:
+    def check_fit(self, judgments: Judgments) -> None:
         """Refuse tables whose size does not fit the data."""
-        entries = scale.entries
         for name, axes in self.axes.items():
             array = getattr(self, name)
-            check.check_entries(f"{type(self).__name__}.{name}", array, axes, entries)
+            check.check_entries(f"{type(self).__name__}.{name}", array, axes, judgments.entries)
 
     @property
     @abstractmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import reprlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from itertools import pairwise
@@ -79,6 +79,13 @@ def unknown_name(
         f"unknown {kind} {brief(name)}: {_suggested(str(name), known, meant)}Known: "
         f"{', '.join(known)}."
     )
+
+
+def check_known(kind: str, names: Iterable[str], known: Collection[str]) -> None:
+    """Refuse names that are not known."""
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise unknown_name(kind, unknown[0], known)
 
 
 def _suggested(name: str, known: Iterable[str], meant: str | None = None) -> str:
@@ -332,9 +339,7 @@ def chosen_names(
     chosen = several(parameter, wanted, (str,))
     if not chosen:
         raise ValueError(f"no {parameter} is chosen: pass some of {', '.join(map(repr, names))}.")
-    for name in chosen:
-        if name not in names:
-            raise unknown_name(parameter, name, names)
+    check_known(parameter, chosen, names)
     return chosen
 
 

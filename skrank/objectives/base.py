@@ -273,9 +273,7 @@ def as_objective(objective: str | Metric | Objective, **options: Any) -> Objecti
         return chosen
     cls: Any = Objective.named["lambdarank"]
     known = signature(cls).parameters.keys() - WRAPPED
-    for name in options:
-        if name not in known:
-            raise check.unknown_name(f"option of {cls.__name__}", name, known)
+    check.check_known(f"option of {cls.__name__}", options, known)
     return cls(chosen, **options)
 
 

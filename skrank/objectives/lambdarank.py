@@ -36,16 +36,16 @@ _WIDEST: Mapping[type, float] = {np.float32: 150.0, np.float64: 1300.0}
 _SURELY_FITS = 1e30  # smaller gradients fit single precision: they need no check
 
 
-def refusal(metric: Metric) -> str | None:
+def refusal(chosen: Metric) -> str | None:
     """Why LambdaRank does not train on a metric, and the remedy; None if it does."""
-    if metric.strict or isinstance(metric, (PreferenceMetric, ListMetric)):
+    if chosen.strict or isinstance(chosen, (PreferenceMetric, ListMetric)):
         return "it has no closed form for swaps of documents: train on gap, ap or insq."
-    counts = isinstance(metric, HitsMetric) and not isinstance(metric, RelevantSet)
-    if counts or not metric.greater_is_better:
+    counts = isinstance(chosen, HitsMetric) and not isinstance(chosen, RelevantSet)
+    if counts or not chosen.greater_is_better:
         return "it does not rise with relevance: train on ap, or on precision@k."
-    if metric.orderless and metric.k is None:
+    if chosen.orderless and chosen.k is None:
         return "it does not depend on the order of the whole list: add a cut-off."
-    if metric.condensed:
+    if chosen.condensed:
         return "drop the training rows without a label instead of condensed=True."
     return None
 
