@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,8 +92,8 @@ def class_names(estimator: Estimator) -> Iterator[tuple[str, str]]:
 
 def is_instance(estimator: object, library: str, name: str) -> bool:
     """True for an instance of a class of a library, which is not imported for that."""
-    found = getattr(sys.modules.get(library), name, None)
-    return found is not None and isinstance(estimator, found)
+    cls = getattr(sys.modules.get(library), name, None)
+    return cls is not None and isinstance(estimator, cls)
 
 
 def cloned(estimator: Any, *, safe: bool = True) -> Any:
@@ -104,18 +104,18 @@ def cloned(estimator: Any, *, safe: bool = True) -> Any:
     from sklearn.base import clone
 
     if isinstance(estimator, (list, tuple)):
-        return type(estimator)(cloned(one, safe=safe) for one in estimator)
+        return type(estimator)(cloned(member, safe=safe) for member in estimator)
     if is_instance(estimator, "catboost", "CatBoost"):
         return type(estimator)(**copy.deepcopy(estimator.get_params()))
     if not type(estimator).__module__.startswith(DASK_MODULES):
         return clone(estimator, safe=safe)
     bare = copy.copy(estimator)
     bare.client = None  # `clone` would copy it
-    made = clone(bare)
+    unfitted = clone(bare)
     client = _client_or_none(estimator)
-    if client is not _client_or_none(made):  # else both use the current client
-        made.client = client
-    return made
+    if client is not _client_or_none(unfitted):  # else both use the current client
+        unfitted.client = client
+    return unfitted
 
 
 def _client_or_none(estimator: Estimator) -> Client | None:
@@ -130,9 +130,11 @@ def chain_of(estimator: Estimator) -> list[Estimator]:
     chain = []
     while estimator is not None:
         chain.append(estimator)
-        steps = getattr(estimator, "steps", None)
+        if getattr(estimator, "steps", None):
+            estimator = estimator.steps[-1][1]
+            continue
         inner = (getattr(estimator, name, None) for name in _INNER)
-        estimator = steps[-1][1] if steps else next((one for one in inner if one is not None), None)
+        estimator = next((model for model in inner if model is not None), None)
     return chain
 
 
@@ -142,16 +144,15 @@ def trained_grade(estimator: Estimator) -> int | None:
     Read from `max_grade_` of rankers of skrank, members of ensembles included, or from `classes_`
     of a classifier.
     """
-    grades = [one.max_grade_ for one in _nested_models(estimator) if hasattr(one, "max_grade_")]
-    if grades:
-        return max(grades)
-    classes = next((one.classes_ for one in chain_of(estimator) if hasattr(one, "classes_")), None)
-    try:
-        if classes is None:
+    rankers = [model for model in _nested_models(estimator) if hasattr(model, "max_grade_")]
+    if rankers:
+        return max(model.max_grade_ for model in rankers)
+    for model in chain_of(estimator):
+        if getattr(model, "classes_", None) is not None:
+            with suppress(TypeError, ValueError):
+                return check.highest_grade(np.asarray(model.classes_, dtype=np.float64))
             return None
-        return check.highest_grade(np.asarray(classes, dtype=np.float64))
-    except (TypeError, ValueError):
-        return None
+    return None
 
 
 def _nested_models(estimator: Estimator) -> Iterator[Estimator]:
@@ -201,8 +202,8 @@ def _features(model: Estimator) -> list[str]:
             names = model[:-1].get_feature_names_out() if len(model.steps) > 1 else None
         except (AttributeError, ValueError):  # a step without names of features
             names = None
-        own = getattr(model.steps[-1][1], "n_features_in_", None)
-        if names is not None and own is not None and own < len(names):
+        n_features = getattr(model.steps[-1][1], "n_features_in_", None)
+        if names is not None and n_features is not None and n_features < len(names):
             return []  # rankers of skrank leave out the queries
     # ColumnTransformer puts the name of the transformer before that of the column: "log__qid"
     return [] if names is None else [str(name).rpartition("__")[2] for name in names]

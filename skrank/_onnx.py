@@ -109,13 +109,16 @@ class _Graph:
         Inputs are names of outputs, or values, which become constants.
         """
         names = []
-        for one in inputs:
-            names.append(one if isinstance(one, str) else f"c{len(self.constants)}")
-            if not isinstance(one, str):
-                self.constants.append(self.onnx.numpy_helper.from_array(np.asarray(one), names[-1]))
+        for value in inputs:
+            if isinstance(value, str):
+                names.append(value)
+                continue
+            names.append(f"c{len(self.constants)}")
+            constant = self.onnx.numpy_helper.from_array(np.asarray(value), names[-1])
+            self.constants.append(constant)
         out = f"n{len(self.nodes)}"
-        made = self.onnx.helper.make_node(op, names, [out], domain=domain, **attributes)
-        self.nodes.append(made)
+        proto = self.onnx.helper.make_node(op, names, [out], domain=domain, **attributes)
+        self.nodes.append(proto)
         return out
 
     def cast(self, name: str, dtype: type) -> str:
@@ -128,9 +131,9 @@ class _Graph:
         helper, double = self.onnx.helper, self.onnx.TensorProto.DOUBLE
         out = self.node("Reshape", scores, np.array([-1], np.int64))
         self.nodes[-1].output[0] = out = "score"
-        given = helper.make_tensor_value_info("X", double, ["rows", n_features])
-        found = helper.make_tensor_value_info(out, double, ["rows"])
-        graph = helper.make_graph(self.nodes, "skrank", [given], [found], self.constants)
+        features = helper.make_tensor_value_info("X", double, ["rows", n_features])
+        score = helper.make_tensor_value_info(out, double, ["rows"])
+        graph = helper.make_graph(self.nodes, "skrank", [features], [score], self.constants)
         opsets = [helper.make_opsetid(domain, version) for domain, version in _OPSETS.items()]
         model = helper.make_model(graph, opset_imports=opsets, ir_version=8, producer_name="skrank")
         self.onnx.checker.check_model(model)
@@ -157,9 +160,9 @@ def _scores(graph: _Graph, ranker: Estimator) -> str:
         if ranker.best_iteration_ != 0 or not parts:
             parts.append(_trees(graph, ranker.estimator_, ranker.best_iteration_))
     elif isinstance(ranker, RankerMean):
-        for one, factor in zip(ranker.estimators_, ranker.factors_, strict=True):
+        for member, factor in zip(ranker.estimators_, ranker.factors_, strict=True):
             if factor:
-                parts.append(graph.node("Mul", _scores(graph, one), float(factor)))
+                parts.append(graph.node("Mul", _scores(graph, member), float(factor)))
     else:
         raise TypeError(
             f"save_onnx cannot convert {type(ranker).__name__}: it takes a LinearRanker, a "
@@ -173,19 +176,19 @@ def _scores(graph: _Graph, ranker: Estimator) -> str:
 def _features(graph: _Graph, step: Any, X: str) -> str:
     """The output of a fitted transformer of features."""
     if isinstance(step, Pipeline):
-        for _, one in step.steps:
-            X = _features(graph, one, X)
+        for _, inner in step.steps:
+            X = _features(graph, inner, X)
         return X
     if isinstance(step, ColumnTransformer):
         names = list(getattr(step, "feature_names_in_", ()))
         parts = []
-        for _, one, columns in step.transformers_:
-            if isinstance(one, str):  # "drop"
+        for _, inner, columns in step.transformers_:
+            if isinstance(inner, str):  # "drop"
                 continue
             if not isinstance(columns, slice):
-                columns = [names.index(one) if isinstance(one, str) else one for one in columns]
+                columns = [names.index(name) if isinstance(name, str) else name for name in columns]
             taken = graph.node("Gather", X, np.arange(step.n_features_in_)[columns], axis=1)
-            parts.append(_features(graph, one, taken))
+            parts.append(_features(graph, inner, taken))
         return graph.node("Concat", *parts, axis=1)
     if isinstance(step, FunctionTransformer) and step.func is signed_log:
         return _signed_log(graph, X, **step.kw_args)
@@ -218,10 +221,10 @@ def _estimated(graph: _Graph, step: RidgeImputer, X: str) -> str:
     if step.weights_ is not None and step.deviation_ is not None and step.mean_ is not None:
         standard = graph.node("Div", graph.node("Sub", X, step.mean_), step.deviation_)
         standard = graph.node("Where", is_nan, 0.0, standard)
-        found = graph.node("MatMul", standard, step.weights_.T.copy())
-        found = graph.node("Max", graph.node("Min", found, FARTHEST), -FARTHEST)
+        estimate = graph.node("MatMul", standard, step.weights_.T.copy())
+        estimate = graph.node("Max", graph.node("Min", estimate, FARTHEST), -FARTHEST)
         spread = np.where(np.isfinite(step.deviation_), step.deviation_, 0.0)
-        estimates = graph.node("Add", graph.node("Mul", found, spread), step.mean_)
+        estimates = graph.node("Add", graph.node("Mul", estimate, spread), step.mean_)
     return _with_marks(graph, graph.node("Where", is_nan, estimates, X), X, step.missing_)
 
 
@@ -263,10 +266,12 @@ def _attributes(nodes: list[tuple[Any, ...]], mode: str, base: float = 0.0) -> O
     table = pd.DataFrame(nodes or [(0, 0, 0.0, 0, -1, -1, False)], columns=columns)  # no tree: 0
     leaf = table["true"] < 0
     table.loc[leaf, ["true", "false"]] = 0
-    leaves, own = table[leaf], {"true": "truenodeids", "false": "falsenodeids"}
-    own |= {"tree": "treeids", "number": "nodeids", "feature": "featureids"}
-    found: Options = {f"nodes_{name}": table[one].astype(int).tolist() for one, name in own.items()}
-    return found | {
+    leaves, names = table[leaf], {"true": "truenodeids", "false": "falsenodeids"}
+    names |= {"tree": "treeids", "number": "nodeids", "feature": "featureids"}
+    attributes: Options = {
+        f"nodes_{name}": table[column].astype(int).tolist() for column, name in names.items()
+    }
+    return attributes | {
         "nodes_modes": np.where(leaf, "LEAF", mode).tolist(),
         "nodes_missing_value_tracks_true": table["missing"].astype(int).tolist(),
         "nodes_values": table["value"].where(~leaf, 0.0).tolist(),
@@ -307,11 +312,11 @@ def _lightgbm_trees(estimator: Estimator, n_rounds: int | None) -> Options:
             nodes.append((number, at, threshold, node["split_feature"], *children, to_left))
             stack += zip(children, (node["left_child"], node["right_child"]), strict=True)
             n_nodes += 2
-    found = _attributes(nodes, "BRANCH_LEQ")
+    attributes = _attributes(nodes, "BRANCH_LEQ")
     for name in ("nodes_values", "target_weights", "base_values"):
-        values = np.array(found.pop(name), np.float64)
-        found[f"{name}_as_tensor"] = numpy_helper.from_array(values, name)
-    return found
+        values = np.array(attributes.pop(name), np.float64)
+        attributes[f"{name}_as_tensor"] = numpy_helper.from_array(values, name)
+    return attributes
 
 
 def _xgboost_trees(estimator: Estimator, n_rounds: int | None) -> Options:

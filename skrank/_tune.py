@@ -91,7 +91,8 @@ class Tuning(Printed):
             for name, value in self.params.items()
         )
         measured = set(self._complete["booster"])
-        missing = [one for one in self.study.user_attrs["boosters"] if one not in measured]
+        searched = self.study.user_attrs["boosters"]
+        missing = [booster for booster in searched if booster not in measured]
         longer = f"; without a complete trial, search longer: {', '.join(missing)}"
         return f"trials: {counts}; best {self.value:.4f}: {best}{longer if missing else ''}"
 
@@ -303,7 +304,7 @@ class _Search:
     def plan(self) -> str:
         """A line that says what is trained and measured."""
         objectives = dict.fromkeys(self.boosters, self.objective) | {"catboost": "YetiRank"}
-        trained = ", ".join(f"{one} on {objectives[one]}" for one in self.boosters)
+        trained = ", ".join(f"{booster} on {objectives[booster]}" for booster in self.boosters)
         n_queries = self.y.index.get_level_values("qid").nunique()
         return (
             f"tune: {trained}, each from a linear ranker, for {self.budget:g} s; measured by "
@@ -324,7 +325,7 @@ class _Search:
 
     def count(self, state: str) -> int:
         """Number of trials in a state."""
-        return Counter(one.state.name for one in self.study.get_trials(deepcopy=False))[state]
+        return Counter(trial.state.name for trial in self.study.get_trials(deepcopy=False))[state]
 
     def show(self) -> None:
         """Show the time, the number of trials and the best value."""
@@ -436,7 +437,8 @@ def _begin(search: _Search) -> None:
             )
     # a first trial that was interrupted or has failed is repeated
     states = ("COMPLETE", "PRUNED", "WAITING")
-    begun = {one.user_attrs.get("recommended") for one in study.trials if one.state.name in states}
+    kept = (trial for trial in study.trials if trial.state.name in states)
+    begun = {trial.user_attrs.get("recommended") for trial in kept}
     for booster in search.boosters:
         if booster not in begun:
             first = {f"estimator__{name}": value for name, value in _FIRST[booster].items()}
@@ -447,7 +449,7 @@ def _begin(search: _Search) -> None:
 def _table(study: optuna.Study) -> pd.DataFrame:
     """A row per trial, best first."""
     table = study.trials_dataframe(("number", "state", "value", "duration", "params"))
-    late = [bool(one.user_attrs.get("late")) for one in study.trials]
+    late = [bool(trial.user_attrs.get("late")) for trial in study.trials]
     table["state"] = table["state"].mask(late, "OUT OF TIME")
     table = table[table["state"].isin(["COMPLETE", "PRUNED", "FAIL", "OUT OF TIME"])]
     table["value"] = table["value"].where(table["state"] == "COMPLETE")
@@ -455,13 +457,13 @@ def _table(study: optuna.Study) -> pd.DataFrame:
     return table.sort_values("value", ascending=False, ignore_index=True)
 
 
-def _boosters(given: Sequence[str] | None) -> list[str]:
+def _boosters(names: Sequence[str] | None) -> list[str]:
     """Names of the boosters to search; by default those that are installed."""
     installed = [name for name in _FIRST if find_spec(name)]
-    chosen = installed if given is None else check.chosen_names("boosters", given, _FIRST)
+    chosen = installed if names is None else check.chosen_names("boosters", names, _FIRST)
     if not chosen or not set(chosen) <= set(installed):
         raise ImportError(
-            f"boosters={check.brief(given)}, and {installed} are installed: pip install "
+            f"boosters={check.brief(names)}, and {installed} are installed: pip install "
             "skrank[lightgbm]"
         )
     return list(dict.fromkeys(chosen))

@@ -69,7 +69,8 @@ class Supplied:
     def digest(self) -> list[int | None]:
         """Hashes of all data that plans and objectives depend on, to detect changes."""
         arrays = self.labels, self.sizes, self.weights
-        return [self.max_grade, *(one if one is None else hash(one.tobytes()) for one in arrays)]
+        hashes = (None if array is None else hash(array.tobytes()) for array in arrays)
+        return [self.max_grade, *hashes]
 
     def at_least(self, max_grade: int | None) -> Supplied:
         """The same data with at least this `max_grade`."""
@@ -90,9 +91,9 @@ class PerDataSet(Generic[T]):
     def get(self, data: Supplied, make: Callable[[Supplied], T]) -> T:
         """The cached value for `data`, or ``make(data)``."""
         key, digest = id(data.owner), data.digest
-        found = self._cached.get(key)  # read once: another thread may drop the entry
-        if found is not None and found[0]() is data.owner and found[1] == digest:
-            return found[2]
+        entry = self._cached.get(key)  # read once: another thread may drop the entry
+        if entry is not None and entry[0]() is data.owner and entry[1] == digest:
+            return entry[2]
         value = make(data)
         this = weakref.ref(self)  # a strong reference would be a cycle, which keeps values alive
 
@@ -136,8 +137,8 @@ _callables: weakref.WeakSet[GradientCallable] = weakref.WeakSet()
 
 def _unlock() -> None:
     """Replace locks in a forked process, where the thread that holds a lock does not exist."""
-    for one in list(_callables):
-        one._lock = threading.Lock()
+    for gradient in list(_callables):
+        gradient._lock = threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
@@ -239,10 +240,10 @@ def row_folds(
         raise ValueError(
             f"folds={check.brief(folds)} must be a number, a splitter, or (train, test) rows."
         )
-    found = [check.check_fold(number, split, sizes) for number, split in enumerate(folds)]
-    if not found:
+    splits = [check.check_fold(number, split, sizes) for number, split in enumerate(folds)]
+    if not splits:
         raise ValueError("folds is empty: give at least one (train, test).")
-    return found
+    return splits
 
 
 def chosen_objective_and_metrics(

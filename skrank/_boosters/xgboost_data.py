@@ -79,8 +79,8 @@ def sizes_and_weights(data: Supplied) -> tuple[np.ndarray, np.ndarray | None]:
 def judge_for_training(data: Supplied) -> tuple[Judgments, Weights, int | None]:
     """As `judge_part`, for training data: their labels count, and the mean weight becomes 1."""
     judgments, weights, top = judge_part(data, training=True)
-    given = np.ones(len(judgments.queries)) if weights is None else weights
-    mean = mean_weight(given)
+    known = np.ones(len(judgments.queries)) if weights is None else weights
+    mean = mean_weight(known)
     return judgments, None if weights is None else weights / mean, top
 
 
@@ -111,8 +111,8 @@ def mean_weight(weights: np.ndarray) -> float:
     if n_workers() == 1:
         return float(weights.mean())
     collective = import_booster("xgboost").collective
-    own = np.array([weights.sum(), float(len(weights))])
-    total, count = collective.allreduce(own, collective.Op.SUM)
+    totals = np.array([weights.sum(), float(len(weights))])
+    total, count = collective.allreduce(totals, collective.Op.SUM)
     return float(total / count)
 
 
@@ -133,20 +133,22 @@ def join_training(data: Supplied) -> int:
     return top
 
 
-def means_of_workers(metrics: Sequence[Metric], found: Measured | None) -> list[float]:
+def means_of_workers(metrics: Sequence[Metric], measured: Measured | None) -> list[float]:
     """Means over the queries of all workers; `found` is None on a worker without rows."""
     collective = import_booster("xgboost").collective
-    own = np.zeros((len(metrics), 2))  # sums of weighted values, and of weights
-    if found is not None:
-        for one in metrics:
-            if one.average in ("geometric", "sum"):  # not a mean, the sums of which workers add
+    totals = np.zeros((len(metrics), 2))  # sums of weighted values, and of weights
+    if measured is not None:
+        for metric in metrics:
+            if metric.average in ("geometric", "sum"):  # not a mean, the sums of which workers add
                 raise ValueError(
-                    f"{one} cannot be summed over workers: evaluate it on all predictions."
+                    f"{metric} cannot be summed over workers: evaluate it on all predictions."
                 )
-        for row, values, weights in zip(own, found.values[0], found.weights[0], strict=True):
+        for row, values, weights in zip(
+            totals, measured.values[0], measured.weights[0], strict=True
+        ):
             counted = weights > 0
             row[:] = (weights[counted] * values[counted]).sum(), weights[counted].sum()
-    both = collective.allreduce(own, collective.Op.SUM)
+    both = collective.allreduce(totals, collective.Op.SUM)
     sums, masses = both.reshape(-1, 2).T  # allreduce flattens arrays
     return np.divide(sums, masses, out=np.full(len(sums), np.nan), where=masses > 0).tolist()
 

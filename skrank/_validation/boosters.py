@@ -50,8 +50,9 @@ def check_bagging(params: Mapping[str, Any]) -> None:
     # an estimator has the default of `subsample` beside another alias
     fractions = given("bagging_fraction", "subsample", "sub_row", "bagging")
     every = given("bagging_freq", "subsample_freq")
-    drawn = any(float(one) < 1 for one in fractions) and any(float(one) > 0 for one in every)
-    if by_query and drawn:
+    is_part = any(float(value) < 1 for value in fractions)
+    is_drawn = any(float(value) > 0 for value in every)
+    if by_query and is_part and is_drawn:
         raise ValueError(
             "bagging_by_query=True with a callable objective trains nothing: LightGBM draws "
             "queries for its own objectives only: set bagging_by_query=False or bagging_fraction=1."
@@ -182,7 +183,7 @@ def missing_param(params: Mapping[str, Any]) -> str | None:
     if missing is not None and not np.isnan(missing):
         return "missing"
     values = {"zero_as_missing": ("true", "1", "+"), "use_missing": ("false", "0", "-")}
-    return next((one for one in values if str(params.get(one)).lower() in values[one]), None)
+    return next((name for name in values if str(params.get(name)).lower() in values[name]), None)
 
 
 def monotone_param(params: Mapping[str, Any]) -> str | None:

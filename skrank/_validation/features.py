@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 def summed(X: Any) -> sparse.csr_matrix:
     """A sparse matrix as a CSR matrix with at most one entry for each row and column."""
-    found = X.tocsr()
-    if not found.has_canonical_format:
-        found = found.copy()  # it may share its arrays with X
-        found.sum_duplicates()
-    return found
+    matrix = X.tocsr()
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()  # it may share its arrays with X
+        matrix.sum_duplicates()
+    return matrix
 
 
 # `remedy` of text, in `fit` and after it

@@ -83,20 +83,19 @@ def evaluate(
         relevance=relevance, **by_name(systems), groups=groups, sample_weight=sample_weight
     )
     summary = dask.delayed(_summary, pure=False)
-    found = dask.compute(
-        *(summary(number, one["relevance"], one["groups"]) for number, one in enumerate(pieces))
-    )
-    check_unsplit_queries([ids for ids, _ in found])
-    if not any(len(ids) for ids, _ in found):
+    columns = ((piece["relevance"], piece["groups"]) for piece in pieces)
+    summaries = dask.compute(*(summary(number, *pair) for number, pair in enumerate(columns)))
+    check_unsplit_queries([ids for ids, _ in summaries])
+    if not any(len(ids) for ids, _ in summaries):
         raise ValueError("relevance is empty: there is no document to rank.")
-    labels = np.unique(np.concatenate([labels for _, labels in found]))  # at most one NaN
+    labels = np.unique(np.concatenate([labels for _, labels in summaries]))  # at most one NaN
     known = Judgments(labels, Queries.single(len(labels)))
     measured = dask.delayed(partial(_measured, chosen, known, max_grade), pure=False)
-    filled = [part for part, (ids, _) in zip(enumerate(pieces), found, strict=True) if len(ids)]
+    filled = [part for part, (ids, _) in zip(enumerate(pieces), summaries, strict=True) if len(ids)]
     results = dask.compute(*(measured(*part) for part in filled))
-    arrays, ids, sizes, given = zip(*results, strict=True)
-    own = None if sample_weight is None else check.check_weights(np.concatenate(given), str)
-    values, weights, empty = (np.concatenate(one, axis=-1) for one in zip(*arrays, strict=True))
+    arrays, ids, sizes, part_weights = zip(*results, strict=True)
+    own = None if sample_weight is None else check.check_weights(np.concatenate(part_weights), str)
+    values, weights, empty = (np.concatenate(array, axis=-1) for array in zip(*arrays, strict=True))
     whole = Measured(values, weights, empty, tuple(chosen.values()))
     n_rows, n_unjudged, *n_retrieved = np.sum(sizes, axis=0).tolist()
     if values.shape[-1] == n_rows:
@@ -135,6 +134,6 @@ def _measured(
         for name, scores in [*piece.items()][1:-2]:
             with check.about(name):
                 rankings.append(Ranking(part, scores))
-        found = measure(part, rankings, [*metrics.values()], weights, max_grade=max_grade)
-    sizes = queries.n_rows, part.n_unjudged, *(one.n_retrieved for one in rankings)
-    return found[:3], queries.ids, sizes, weights
+        measured = measure(part, rankings, [*metrics.values()], weights, max_grade=max_grade)
+    sizes = queries.n_rows, part.n_unjudged, *(ranking.n_retrieved for ranking in rankings)
+    return measured[:3], queries.ids, sizes, weights

@@ -25,11 +25,12 @@ def aligned_partitions(**collections: Any) -> list[dict[str, Any]]:
         If a value is not a collection, or numbers of partitions differ.
     """
     columns = {}
-    for name, one in collections.items():
-        if one is not None or name not in ("groups", "sample_weight"):
-            if not hasattr(one, "to_delayed"):
-                raise ValueError(f"{name} must be a Dask collection, and is {type(one).__name__}.")
-            columns[name] = np.ravel(unsplit_columns(one).to_delayed()).tolist()
+    for name, collection in collections.items():
+        if collection is not None or name not in ("groups", "sample_weight"):
+            if not hasattr(collection, "to_delayed"):
+                kind = type(collection).__name__
+                raise ValueError(f"{name} must be a Dask collection, and is {kind}.")
+            columns[name] = np.ravel(unsplit_columns(collection).to_delayed()).tolist()
     counts = {name: len(column) for name, column in columns.items()}
     if len(set(counts.values())) > 1:
         raise ValueError(
@@ -50,13 +51,13 @@ def check_unsplit_queries(ids_of_partitions: Sequence[np.ndarray]) -> None:
     """Raise if a query lies in two partitions, so that no worker has all of its rows."""
     seen: dict[object, int] = {}
     for number, ids in enumerate(ids_of_partitions):
-        for one in ids.tolist():
-            if seen.setdefault(one, number) != number:
+        for query in ids.tolist():
+            if seen.setdefault(query, number) != number:
                 raise ValueError(
-                    f"query {show(one)} lies in partitions {seen[one]} and {number}: keep queries "
-                    'whole, with frame = frame.shuffle("qid").persist() before you take labels, '
-                    "scores, features and groups from the frame. Without persist, each column is "
-                    "shuffled again, and the orders of rows may differ."
+                    f"query {show(query)} lies in partitions {seen[query]} and {number}: keep "
+                    'queries whole, with frame = frame.shuffle("qid").persist() before you take '
+                    "labels, scores, features and groups from the frame. Without persist, each "
+                    "column is shuffled again, and the orders of rows may differ."
                 )
 
 

@@ -78,10 +78,10 @@ def _score(
         if metric.needs_scale and max_grade is None:
             raise check.missing_scale(metric)
     scores = predict_collection(estimator, X, local.response_method)
-    found = evaluate(
+    report = evaluate(
         y, scores, groups, local.metrics, max_grade=max_grade, sample_weight=sample_weight
     )
-    return _as_scores(dict(zip(local.metrics, found.averages[0].tolist(), strict=True)))
+    return _as_scores(dict(zip(local.metrics, report.averages[0].tolist(), strict=True)))
 
 
 def predict_collection(model: Estimator, X: DaskTable, method: str = "predict") -> DaskTable:

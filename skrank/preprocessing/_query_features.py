@@ -172,13 +172,13 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ids = require_groups(groups, X=X, who="QueryFeatures.transform")
         codes = pd.factorize(ids)[0]
         table, lowest = pd.DataFrame(values, dtype=np.float64), np.finfo(values.dtype).min
-        found = [values] if self.keep_original else []
+        blocks = [values] if self.keep_original else []
         with np.errstate(over="ignore"):
             for kind in kinds:
-                added = KINDS[kind](table, codes).to_numpy().astype(values.dtype)
+                block = KINDS[kind](table, codes).to_numpy().astype(values.dtype)
                 # a difference that overflows to -inf becomes the lowest finite number
-                found.append(np.maximum(added, lowest))
-        return np.hstack(found)
+                blocks.append(np.maximum(block, lowest))
+        return np.hstack(blocks)
 
     def fit_transform(
         self, X: Table, y: ArrayLike | None = None, groups: ArrayLike | None = None
@@ -223,15 +223,15 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             input_features = [name for name in np.asarray(input_features) if name != LEVEL]
         names = list(super().get_feature_names_out(input_features))
         added = [f"{name}_{kind}" for kind in self._checked_kinds() for name in names]
-        found = [*names, *added] if self.keep_original else added
-        again = next((name for name in found if found.count(name) > 1), None)
-        if again is not None:
+        output = [*names, *added] if self.keep_original else added
+        repeated = next((name for name in output if output.count(name) > 1), None)
+        if repeated is not None:
             remedy = ", or set keep_original=False" if self.keep_original else ""
             raise ValueError(
-                f"two columns of the output would be called {again!r}: rename or drop a column of "
-                f"X{remedy}."
+                f"two columns of the output would be called {repeated!r}: rename or drop a column "
+                f"of X{remedy}."
             )
-        return np.array(found, dtype=object)
+        return np.array(output, dtype=object)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

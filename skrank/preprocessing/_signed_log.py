@@ -29,7 +29,7 @@ def signed_log(X: Table, center: np.ndarray, scale: np.ndarray) -> np.ndarray | 
     is thus mapped to 0, and sparse columns stay sparse. NaN stays NaN. A column whose scale is NaN
     does not change.
     """
-    values = check.feature_numbers(X, check.WAS_NUMBER, who="LinearRanker")
+    values: Any = check.feature_numbers(X, check.WAS_NUMBER, who="LinearRanker")
     columns = np.flatnonzero(np.isfinite(scale))
     if not len(columns):
         return values

@@ -235,24 +235,26 @@ class Ranker(BaseEstimator):
 
     def _options(self) -> Options:
         """`options` with their defaults."""
-        given = getattr(self, "options", None) or {}
-        if not isinstance(given, Mapping):
+        options = getattr(self, "options", None)
+        options = {} if options is None else options
+        if not isinstance(options, Mapping):
             raise ValueError(
-                f"options={check.brief(given)} must be a mapping of {', '.join(self._defaults)}."
+                f"options={check.brief(options)} must be a mapping of {', '.join(self._defaults)}."
             )
-        for name in given:
+        for name in options:
             if name not in self._defaults:
                 raise check.unknown_name(f"options of {type(self).__name__}", name, self._defaults)
-        return self._defaults | dict(given)
+        return self._defaults | dict(options)
 
     def _scorer(self) -> RankingScorer:
         """The scorer of `scoring`, of one metric."""
         with check.about("scoring"):
-            one = self.scoring
-            found = one if isinstance(one, RankingScorer) else scorer(one)
-        if len(found.metrics) > 1:
-            raise ValueError(f"scoring={found} has several metrics: give one.")
-        return found
+            scoring = self.scoring
+            if not isinstance(scoring, RankingScorer):
+                scoring = scorer(scoring)
+        if len(scoring.metrics) > 1:
+            raise ValueError(f"scoring={scoring} has several metrics: give one.")
+        return scoring
 
     def _patience(self, unit: str) -> int | None:
         """Number of rounds, epochs or steps without improvement after which training stops."""
@@ -292,10 +294,10 @@ class Ranker(BaseEstimator):
         bare = copy.copy(self)
         for name in self._inner:  # `clone` of scikit-learn refuses some of them
             setattr(bare, name, None)
-        made = super(Ranker, bare).__sklearn_clone__()
+        clone = super(Ranker, bare).__sklearn_clone__()
         for name in self._inner:
-            setattr(made, name, cloned(getattr(self, name), safe=False))
-        return made
+            setattr(clone, name, cloned(getattr(self, name), safe=False))
+        return clone
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -50,8 +50,8 @@ class CatBoost(Booster):
         estimator, train, valid, arguments = fit.estimator, fit.train, fit.valid, fit.arguments
         metric = None
         if not self.categorical_features(estimator, arguments):
-            found = categories_of(train.X)
-            arguments["cat_features"] = [list(train.X).index(name) for name in found] or None
+            names = categories_of(train.X)
+            arguments["cat_features"] = [list(train.X).index(name) for name in names] or None
         if valid is not None:
             params = estimator.get_params()
             columns = {

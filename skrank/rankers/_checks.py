@@ -91,13 +91,13 @@ def _check_validation(ranker: Estimator, kind: EstimatorKind, *, has_X_val: bool
             "has early_stopping_rounds, for any improvement of the metric, with "
             "validation_fraction, or with X_val, y_val and groups_val of fit."
         )
-    given = [] if ranker.eval_metric is None else ["eval_metric"]
+    unused = [] if ranker.eval_metric is None else ["eval_metric"]
     rounds = ranker._patience("rounds")
     if rounds is not None and ranker.early_stopping_rounds != "auto":
-        given.append("early_stopping_rounds")
-    if given and not validates:
+        unused.append("early_stopping_rounds")
+    if unused and not validates:
         warn(
-            f"{' and '.join(given)} of GroupedRanker without validation rows: all rounds are "
+            f"{' and '.join(unused)} of GroupedRanker without validation rows: all rounds are "
             "trained. Give X_val, y_val and groups_val to fit, or validation_fraction if data are "
             "in memory.",
         )

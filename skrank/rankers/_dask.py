@@ -76,11 +76,12 @@ def loaded(rows: Rows) -> Loaded:
     pieces = aligned_partitions(
         X=rows.X, y=rows.y, groups=rows.groups, sample_weight=rows.sample_weight
     )
-    make, summary = dask.delayed(_part, pure=False), dask.delayed(_summary, pure=False)
+    make, summarise = dask.delayed(_part, pure=False), dask.delayed(_summary, pure=False)
     parts = dask.persist(*(make(number, *piece.values()) for number, piece in enumerate(pieces)))
-    found = dask.compute(*map(summary, parts))
-    check_unsplit_queries([ids for ids, *_ in found])
-    filled = [(part, *one) for part, one in zip(parts, found, strict=True) if len(one[0])]
+    summaries = dask.compute(*map(summarise, parts))
+    check_unsplit_queries([ids for ids, *_ in summaries])
+    fields = [(part, *summary) for part, summary in zip(parts, summaries, strict=True)]
+    filled = [of_part for of_part in fields if len(of_part[1])]
     if not filled:
         raise ValueError("X has no rows.")
     return Loaded(*zip(*filled, strict=True))
@@ -141,23 +142,25 @@ def _taken(part: Part, used: np.ndarray) -> Rows:
 
 def _joined(parts: list[tuple[Part, np.ndarray]]) -> Part:
     """The rows of some queries of each part, given by masks."""
-    return _stacked([_taken(*one) for one in parts]).check().part()
+    return _stacked([_taken(*cut) for cut in parts]).check().part()
 
 
 def _stacked(parts: Sequence[Rows]) -> Rows:
     """Rows, one below the other."""
     if len(parts) == 1:
         return parts[0]
-    tables: list[Any] = [one.X for one in parts]
+    tables: list[Any] = [rows.X for rows in parts]
     if hasattr(tables[0], "iloc"):
         from dask.dataframe.dispatch import concat
 
         X = concat(tables, ignore_index=True)  # unites the categories of the parts
     else:
         X = sparse.vstack(tables, "csr") if sparse.issparse(tables[0]) else np.concatenate(tables)
-    columns: Any = zip(*((one.y, one.groups, one.sample_weight) for one in parts), strict=True)
-    found: list[Any] = [None if one[0] is None else np.concatenate(one) for one in columns]
-    return Rows(X, *found)
+    columns: Any = zip(*((rows.y, rows.groups, rows.sample_weight) for rows in parts), strict=True)
+    stacked: list[Any] = [
+        None if column[0] is None else np.concatenate(column) for column in columns
+    ]
+    return Rows(X, *stacked)
 
 
 # training -----------------------------------------------------------------------------------------
@@ -171,11 +174,11 @@ class Spread:
         import dask
 
         counts = list(map(len, rows.ids))
-        number = np.arange(sum(counts)) * len(workers) // sum(counts)  # of the worker of a query
-        of_parts = np.split(number, np.cumsum(counts)[:-1])
+        owners = np.arange(sum(counts)) * len(workers) // sum(counts)  # number of a worker
+        of_parts = np.split(owners, np.cumsum(counts)[:-1])
         self.client, self.weighted, self.parts = client, rows.weighted[0], {}
-        for one, worker in enumerate(workers):
-            masks = zip(rows.parts, (own == one for own in of_parts), strict=True)
+        for number, worker in enumerate(workers):
+            masks = zip(rows.parts, (owner == number for owner in of_parts), strict=True)
             cuts = [(part, mask) for part, mask in masks if mask.any()]
             self.parts[worker] = (
                 client.scatter(_joined(cuts), workers=[worker], hash=False)
@@ -208,13 +211,13 @@ class Spread:
         return da.Array(graph, name, chunks, meta=like, dtype=like.dtype)
 
 
-def _spread(client: Client, *given: Part) -> list[Spread]:
+def _spread(client: Client, *parts: Part) -> list[Spread]:
     """Rows on workers, of which each has some: XGBoost needs training and validation rows."""
-    rows = [one.loaded or Loaded(*zip((one, *_summary(one)))) for one in given]
-    workers = sorted(client.nthreads())[: min(sum(map(len, one.ids)) for one in rows)]
+    every = [part.loaded or Loaded(*zip((part, *_summary(part)))) for part in parts]
+    workers = sorted(client.nthreads())[: min(sum(map(len, rows.ids)) for rows in every)]
     if not workers:
         raise ValueError("the cluster has no workers yet: client.wait_for_workers(n) first.")
-    return [Spread(client, one, workers) for one in rows]
+    return [Spread(client, rows, workers) for rows in every]
 
 
 class DaskRanker(Booster):
@@ -297,16 +300,16 @@ class DaskXGBoostRanker(DaskRanker, XGBoost):
                 "XGBoost takes no weights of queries on Dask: fit without sample_weight."
             )
 
-        def matrix(one: Spread) -> Any:
-            qid = one.column(lambda part: part.queries.row_query)
+        def matrix(spread: Spread) -> Any:
+            qid = spread.column(lambda part: part.queries.row_query)
             return xgboost.DaskDMatrix(
-                client, one.table(), one.column(_labels), qid=qid,
-                base_margin=_start_scores(fit, one) if fit.start.factor else None,
+                client, spread.table(), spread.column(_labels), qid=qid,
+                base_margin=_start_scores(fit, spread) if fit.start.factor else None,
                 missing=estimator.missing, feature_types=estimator.feature_types,
                 enable_categorical=estimator.enable_categorical,
             )  # fmt: skip
 
-        options = train_options(fit, [(matrix(one), VALIDATION) for one in valid])
+        options = train_options(fit, [(matrix(spread), VALIDATION) for spread in valid])
         options["params"].pop("coll_cfg", None)  # for Dask, not for the booster
         options |= {"verbose_eval": fit.arguments.pop("verbose", False)} | fit.arguments
         result = xgboost.train(client, dtrain=matrix(train), **options)

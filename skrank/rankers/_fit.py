@@ -107,13 +107,13 @@ class EstimatorKind(ABC):
 
     def named_columns(self, estimator: Estimator, arguments: Options) -> set[object]:
         """Names or numbers of the columns that `column_parameters` name."""
-        params, found = estimator.get_params(deep=False), set()
+        params, chosen = estimator.get_params(deep=False), set()
         for name in self.column_parameters:
-            given = arguments.get(name, params.get(name))
-            if given is not None and not isinstance(given, str):
-                columns = np.asarray(given)
-                found |= set(np.flatnonzero(columns) if columns.dtype == bool else given)
-        return found
+            value = arguments.get(name, params.get(name))
+            if value is not None and not isinstance(value, str):
+                columns = np.asarray(value)
+                chosen |= set(np.flatnonzero(columns) if columns.dtype == bool else value)
+        return chosen
 
     def check_table(self, X: Table, estimator: Estimator) -> None:
         """Refuse names of columns, and numbers, that the estimator does not read."""
@@ -292,7 +292,7 @@ class Fit:
             if value > values[best]:
                 best = number
             elif number - best >= self.patience:
-                self.log = {name: given[: number + 1] for name, given in self.log.items()}
+                self.log = {name: record[: number + 1] for name, record in self.log.items()}
                 break
         return best + 1
 
@@ -339,8 +339,8 @@ def fit_of(
     objective = ranker.objective
     if objective is not None:
         objective = as_objective(objective)
-    found = metrics_of(ranker, kind, objective)
-    metrics = {name: one.on_scale(max_grade) for name, one in found.items()}
+    unscaled = metrics_of(ranker, kind, objective)
+    metrics = {name: metric.on_scale(max_grade) for name, metric in unscaled.items()}
     estimator = cloned(ranker.estimator)
     if isinstance(kind, Booster):
         params = estimator.get_params(deep=False) | train.params
@@ -386,7 +386,7 @@ class Validator:
     def __init__(self, part: Part, metrics: Mapping[str, Metric]) -> None:
         self.judgments = Judgments(part.y, part.queries)
         self.weights = part.query_weights
-        self.plans = {name: one.bind(self.judgments) for name, one in metrics.items()}
+        self.plans = {name: metric.bind(self.judgments) for name, metric in metrics.items()}
         for name, plan in self.plans.items():
             if plan.empty.all():
                 raise ValueError(
@@ -401,14 +401,14 @@ class Validator:
     def means(self, scores: ArrayLike) -> dict[str, float]:
         """Mean over queries of each metric, by name."""
         ranking, plans = Ranking(self.judgments, scores), list(self.plans.values())
-        found = measure(self.judgments, [ranking], plans, self.weights)
-        each = zip(self.plans.items(), found.values[0], found.weights[0], strict=True)
+        measured = measure(self.judgments, [ranking], plans, self.weights)
+        each = zip(self.plans.items(), measured.values[0], measured.weights[0], strict=True)
         return {name: average(plan.metric, *of) for (name, plan), *of in each}
 
     def log_of(self, rounds: Iterable[ArrayLike]) -> Log:
         """Values of the metrics for the scores of each round."""
         means = [self.means(scores) for scores in rounds]
-        return {name: [one[name] for one in means] for name in self.plans}
+        return {name: [of_round[name] for of_round in means] for name in self.plans}
 
     def __call__(self, y_true: np.ndarray, y_pred: np.ndarray) -> list[tuple[str, float, bool]]:
         """Name, value and direction of each metric."""

@@ -285,9 +285,11 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         """
         requests = super().get_metadata_routing()
         known = {*signature(type(self).fit).parameters, *requests.fit.requests, "y", "X", "kwargs"}
-        own = signature(self.estimator.fit).parameters if hasattr(self.estimator, "fit") else {}
-        for name, one in own.items():
-            if name not in known and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
+        if not hasattr(self.estimator, "fit"):
+            return requests
+        for name, parameter in signature(self.estimator.fit).parameters.items():
+            is_any = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+            if name not in known and not is_any:
                 requests.fit.add_request(param=name, alias=True)
         return requests
 

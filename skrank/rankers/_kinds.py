@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inspect import signature
+from inspect import Parameter, signature
 
 import sklearn
 from sklearn.pipeline import Pipeline
@@ -70,7 +70,8 @@ def weight_argument(estimator: Estimator) -> str:
     """Argument of `fit` for weights, such as "step__sample_weight" of a Pipeline."""
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     known = signature(last.fit).parameters
-    takes_any = any(one.kind is one.VAR_KEYWORD for one in known.values())  # as FrozenEstimator
+    kinds = {parameter.kind for parameter in known.values()}
+    takes_any = Parameter.VAR_KEYWORD in kinds  # as FrozenEstimator
     if "sample_weight" not in known and not takes_any:
         raise ValueError(f"{type(last).__name__} takes no sample_weight: fit without it.")
     if last is estimator or sklearn.get_config()["enable_metadata_routing"]:

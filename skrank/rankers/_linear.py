@@ -300,12 +300,12 @@ class LinearRanker(Ranker):
     def _train_on_dask(self, train: Rows, valid: Rows | None) -> None:
         """Train on whole queries that are drawn from the collections, in memory."""
         refuse_choice_of_rows(self)
-        known = [loaded(one) for one in (train, valid) if one is not None]
+        collections = [loaded(rows) for rows in (train, valid) if rows is not None]
         first, *held_out = (
-            self._resolved(drawn(one, self), validation=number > 0)
-            for number, one in enumerate(known)
+            self._resolved(drawn(rows, self), validation=number > 0)
+            for number, rows in enumerate(collections)
         )
-        top = check.highest_grade(np.concatenate([one.tops for one in known]))
+        top = check.highest_grade(np.concatenate([rows.tops for rows in collections]))
         self._train(first, held_out[0] if held_out else None, max_grade=top)
 
     def _best_weights(
@@ -357,8 +357,8 @@ class LinearRanker(Ranker):
         smoothing = options["smoothing"]
         if smoothing is not None:
             smoothing = check.check_numbers("smoothing", np.atleast_1d(smoothing))
-            for one in smoothing:
-                check.check_number("smoothing", one, 1e-6, 1e6)
+            for sigma in smoothing:
+                check.check_number("smoothing", sigma, 1e-6, 1e6)
         check.check_count("max_iter", options["max_iter"], "iterations of a stage")
         check.check_number("tol", options["tol"], 0, 1)
         return Stages.of(self.objective, smoothing)
@@ -374,8 +374,8 @@ class LinearRanker(Ranker):
         with np.errstate(over="ignore"):  # means of extreme values
             if categorical_columns(X, named).any():
                 rows = queries_at_random(queries)
-                found = feature_map.fit_transform(_safe_indexing(X, rows), grades[rows])
-                features = as_matrix(found)[np.argsort(rows)]
+                unordered = feature_map.fit_transform(_safe_indexing(X, rows), grades[rows])
+                features = as_matrix(unordered)[np.argsort(rows)]
             else:
                 features = as_matrix(feature_map.fit_transform(X, grades))
         self.feature_map_ = feature_map

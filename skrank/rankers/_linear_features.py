@@ -114,8 +114,8 @@ def _levels(X: Table, columns: np.ndarray) -> pd.DataFrame:
     """The categorical columns, numbered from 0."""
     import pandas as pd
 
-    found = _objects(_safe_indexing(X, np.flatnonzero(columns), axis=1))
-    return pd.DataFrame(found).set_axis(range(columns.sum()), axis=1)
+    levels = _objects(_safe_indexing(X, np.flatnonzero(columns), axis=1))
+    return pd.DataFrame(levels).set_axis(range(columns.sum()), axis=1)
 
 
 def queries_at_random(queries: Queries) -> np.ndarray:
@@ -124,17 +124,17 @@ def queries_at_random(queries: Queries) -> np.ndarray:
     return np.argsort(places[queries.row_query], kind="stable")
 
 
-def categorical_columns(X: Table, given: Sequence[str | int | bool] | None) -> np.ndarray:
+def categorical_columns(X: Table, named: Sequence[str | int | bool] | None) -> np.ndarray:
     """True for columns of the pandas dtype category, and for columns that the caller names."""
     dtypes = getattr(X, "dtypes", [None] * X.shape[1])
-    categorical = np.array([str(one) == "category" for one in dtypes], dtype=bool)
+    categorical = np.array([str(dtype) == "category" for dtype in dtypes], dtype=bool)
     names = list(getattr(X, "columns", ()))
-    chosen = [] if given is None else list(np.atleast_1d(np.asarray(given, dtype=object)))
-    for one in chosen:
-        number = names.index(one) if isinstance(one, str) and one in names else one
+    chosen = [] if named is None else list(np.atleast_1d(np.asarray(named, dtype=object)))
+    for column in chosen:
+        number = names.index(column) if isinstance(column, str) and column in names else column
         if isinstance(number, (str, bool, np.bool_)) or not 0 <= number < len(categorical):
             raise ValueError(
-                f"categorical_features: X has no column {one!r}. Give names of columns of a "
+                f"categorical_features: X has no column {column!r}. Give names of columns of a "
                 f"DataFrame, or numbers from 0 to {len(categorical) - 1}."
             )
         categorical[number] = True
@@ -167,9 +167,9 @@ def feature_names(transformer: TransformerMixin, n_features: int) -> list[str]:
 
 def mean_columns(transformer: TransformerMixin, n_features: int) -> np.ndarray:
     """True for features that are mean grades of the levels of a category."""
-    found = np.zeros(n_features, dtype=bool)
+    is_mean = np.zeros(n_features, dtype=bool)
     for name, part, _ in getattr(transformer, "transformers_", ()):
         last = part.steps[-1][1] if isinstance(part, Pipeline) else part
         if isinstance(last, TargetEncoder):
-            found[transformer.output_indices_[name]] = True
-    return found
+            is_mean[transformer.output_indices_[name]] = True
+    return is_mean

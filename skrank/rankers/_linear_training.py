@@ -72,8 +72,8 @@ class Stages:
         """
         objective = metric_or_objective(objective)
         if isinstance(objective, Objective) and objective.is_function:
-            own = [one.sigma for _, one in objective.terms if isinstance(one, SoftRank)]
-            return cls(objective, sigmas or tuple(own[:1]) or (1.0,))
+            softened = [part.sigma for _, part in objective.terms if isinstance(part, SoftRank)]
+            return cls(objective, sigmas or tuple(softened[:1]) or (1.0,))
         if isinstance(objective, Objective):
             metric = metric_of(objective)
             if metric is None:
@@ -243,17 +243,17 @@ class LinearTraining:
         relevant = self.judgments.totals(self.judgments.labels > 0) > 0
         self.mass = float(self.query_weights[relevant].sum())
 
-    def start(self, given: np.ndarray | None = None) -> np.ndarray:
+    def start(self, weights: np.ndarray | None = None) -> np.ndarray:
         """Start weights, by default of ridge regression, scaled so that scores have spread 1."""
         queries = self.judgments.queries
         rows = float(self.query_weights @ queries.sizes)
-        if given is None:
+        if weights is None:
             ridge = SquaredError("linear", centered=True)
-            given = self._minimise(ridge, rows, _RIDGE, np.zeros(len(self.scale))).x
-        scores = queries.centered(self.scores(given))
+            weights = self._minimise(ridge, rows, _RIDGE, np.zeros(len(self.scale))).x
+        scores = queries.centered(self.scores(weights))
         squares = self.query_weights @ np.add.reduceat(scores**2, queries.indptr[:-1])
         spread = np.sqrt(squares / rows)
-        return given / spread if spread > 0 else given
+        return weights / spread if spread > 0 else weights
 
     def path(self, alphas: np.ndarray, weights: np.ndarray, steps: Steps) -> Iterator[Solution]:
         """The solution for each alpha; each solution is the start for the next alpha."""
@@ -268,9 +268,9 @@ class LinearTraining:
                 if steps.stopped:
                     break
                 smooth = _with_sigma(self.stages.smooth, sigma)
-                found = self._minimise(smooth, self.mass, alpha, weights, steps)
-                weights, n_iter = found.x, n_iter + found.nit
-                self._warn_if_last(found.nit, f"alpha={alpha:g}, smoothing={sigma:g}")
+                result = self._minimise(smooth, self.mass, alpha, weights, steps)
+                weights, n_iter = result.x, n_iter + result.nit
+                self._warn_if_last(result.nit, f"alpha={alpha:g}, smoothing={sigma:g}")
             if self.stages.final is not None and not steps.stopped:
                 weights, number = self._newton_steps(alpha, weights, steps)
                 n_iter += number
@@ -338,10 +338,10 @@ class LinearTraining:
         metric = self.stages.metric
         assert metric is not None
         rankings = (Ranking(self.judgments, self.scores(weights)) for weights in tried)
-        found = measure(self.judgments, rankings, [metric], self.query_weights)
+        measured = measure(self.judgments, rankings, [metric], self.query_weights)
         sign = 1 if metric.greater_is_better else -1
         return [
-            sign * average(metric, found.values[i, 0], found.weights[i, 0])
+            sign * average(metric, measured.values[i, 0], measured.weights[i, 0])
             - alpha * weights @ weights
             for i, weights in enumerate(tried)
         ]
@@ -362,13 +362,13 @@ class LinearTraining:
             return self._by_weights(rows) / self.mass + least * direction
 
         size = len(slopes)
-        found, _ = cg(LinearOperator((size, size), matvec=curve), slopes, maxiter=20)
-        return found
+        step, _ = cg(LinearOperator((size, size), matvec=curve), slopes, maxiter=20)
+        return step
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
         """Score of each row."""
-        given = weights / self.scale
-        return products(self.X, given) - self.center @ given
+        unscaled = weights / self.scale
+        return products(self.X, unscaled) - self.center @ unscaled
 
     def loss(self, objective: Objective, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """Sum of the losses of a differentiable objective, and its gradient."""

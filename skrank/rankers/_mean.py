@@ -118,9 +118,10 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         """
         X = self._checked(X)
         total = np.zeros(X.shape[0])
-        for (name, one), factor in zip(self.named_estimators_.items(), self.factors_, strict=True):
+        rankers = self.named_estimators_.items()
+        for (name, ranker), factor in zip(rankers, self.factors_, strict=True):
             if factor:
-                total += factor * _finite_scores(name, one, X)
+                total += factor * _finite_scores(name, ranker, X)
         return total
 
     def get_params(self, deep: bool = True) -> Options:
@@ -137,9 +138,9 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         """
         params = super().get_params(deep=False)
         if deep:
-            for name, one in self._named():
-                params[name] = one
-                inner = one.get_params() if hasattr(one, "get_params") else {}
+            for name, ranker in self._named():
+                params[name] = ranker
+                inner = ranker.get_params() if hasattr(ranker, "get_params") else {}
                 params |= {f"{name}__{key}": value for key, value in inner.items()}
         return params
 
@@ -169,11 +170,11 @@ class RankerMean(MetaEstimatorMixin, Ranker):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         try:
-            inputs = [get_tags(one).input_tags for _, one in self._named()]
+            inputs = [get_tags(ranker).input_tags for _, ranker in self._named()]
         except (AttributeError, TypeError):  # members that `fit` refuses
             return tags
-        tags.input_tags.allow_nan = all(one.allow_nan for one in inputs)
-        tags.input_tags.sparse = all(one.sparse for one in inputs)
+        tags.input_tags.allow_nan = all(input_tags.allow_nan for input_tags in inputs)
+        tags.input_tags.sparse = all(input_tags.sparse for input_tags in inputs)
         return tags
 
     # steps of fit, called by `Ranker._fit` --------------------------------------------------------
@@ -183,17 +184,17 @@ class RankerMean(MetaEstimatorMixin, Ranker):
 
         The list is empty if `estimators` is not a list of rankers, or of pairs of name and ranker.
         """
-        given = self.estimators if isinstance(self.estimators, (list, tuple)) else []
-        pairs = [one if isinstance(one, tuple) else ("", one) for one in given]
+        members = self.estimators if isinstance(self.estimators, (list, tuple)) else []
+        pairs = [member if isinstance(member, tuple) else ("", member) for member in members]
         if not all(len(pair) == 2 and isinstance(pair[0], str) for pair in pairs):
             return []
-        classes = [type(one).__name__.lower() for _, one in pairs]
+        classes = [type(ranker).__name__.lower() for _, ranker in pairs]
         named = []
-        for number, (name, one) in enumerate(pairs):
+        for number, (name, ranker) in enumerate(pairs):
             default = classes[number]
             if classes.count(default) > 1:
                 default = f"{default}-{classes[: number + 1].count(default)}"
-            named.append((name or default, one))
+            named.append((name or default, ranker))
         return named
 
     def _check_parameters(self, *, has_X_val: bool) -> None:
@@ -204,13 +205,13 @@ class RankerMean(MetaEstimatorMixin, Ranker):
                 f"estimators={self.estimators!r} must be a list of at least one ranker, or of "
                 'pairs ("name", ranker).'
             )
-        for name, one in named:
+        for name, ranker in named:
             if names.count(name) > 1 or "__" in name or name in taken:
                 raise ValueError(
                     f"the name {name!r} in estimators is used twice, contains '__', or is that of "
                     "a parameter: choose another name."
                 )
-            _check_member(one)
+            _check_member(ranker)
         if has_X_val:
             raise ValueError(
                 "X_val= of RankerMean would be used by none of its rankers: set their "
@@ -239,12 +240,13 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         y = train.y if index_level(train.y) is not None else with_groups(train.y, train.groups)
         members = {}
         with shared_starts():
-            for name, one in self._named():
-                member, weights = cloned(one), train.weights
-                more = {} if weights is None else {weight_argument(member): weights}
-                members[name] = member.fit(train.X, y, **more)
-        scores = (_finite_scores(name, one, part.X) for name, one in members.items())
-        spreads = np.array([part.spread(one) for one in scores])
+            for name, ranker in self._named():
+                member, weights = cloned(ranker), train.weights
+                arguments = {} if weights is None else {weight_argument(member): weights}
+                members[name] = member.fit(train.X, y, **arguments)
+        spreads = np.array(
+            [part.spread(_finite_scores(name, member, part.X)) for name, member in members.items()]
+        )
         self.named_estimators_ = Bunch(**members)
         self.estimators_ = list(members.values())
         self.max_grade_ = collection_grade(train.y, check.as_vector("y", train.y))

@@ -87,15 +87,15 @@ def recommended_ranker(
             init="linear", options={"refit": True}, random_state=seed,
         )  # fmt: skip
 
-    own = {"n_jobs": n_jobs, "random_state": seed} | _ROUNDS
+    params = {"n_jobs": n_jobs, "random_state": seed} | _ROUNDS
     if booster == "xgboost":
         trees, name = import_booster("xgboost").XGBRanker, "xgboost"
     else:
         trees, name = import_booster("lightgbm").LGBMRanker, "lightgbm"
-        own["verbosity"] = -1
+        params["verbosity"] = -1
     rankers = [
-        ("default", boosted(trees(**own), "gap")),
-        ("regularised", boosted(trees(**own, **_REGULARISED[name]), "gap")),
+        ("default", boosted(trees(**params), "gap")),
+        ("regularised", boosted(trees(**params, **_REGULARISED[name]), "gap")),
     ]
     if booster == "catboost":
         yeti = import_booster("catboost").CatBoostRanker(

@@ -47,13 +47,13 @@ class XGBoost(Booster):
         if fit.start.factor:
             self._start_at_zero(estimator)
         follows = fit.objective is not None or (fit.valid is not None and fit.metrics)
-        own = callable(estimator.eval_metric) or callable(estimator.objective)
-        if own and (follows or self.trains_on_queries):
+        has_functions = callable(estimator.eval_metric) or callable(estimator.objective)
+        if has_functions and (follows or self.trains_on_queries):
             raise ValueError(
                 f"objective and eval_metric of {type(estimator).__name__} are not functions in a "
                 "GroupedRanker, which has parameters with these names: set them instead."
             )
-        if own or not self.follows_metrics:
+        if has_functions or not self.follows_metrics:
             self._train_by_fit(fit)
         else:
             self._train_by_function(fit, **fit.arguments)
@@ -112,7 +112,7 @@ class XGBoost(Booster):
         kinds = estimator.feature_types
         if kinds is None or isinstance(kinds, str):
             return None
-        return [number for number, one in enumerate(kinds) if one == "c"]
+        return [number for number, kind in enumerate(kinds) if kind == "c"]
 
     def check_table(self, X: Table, estimator: Estimator) -> None:
         super().check_table(X, estimator)
@@ -157,7 +157,7 @@ def take_booster(fit: Fit, booster: xgboost.Booster, log: dict[str, Log]) -> Non
     """Set the booster and results of the estimator, so that predict, save_model and SHAP work."""
     values = log.get(VALIDATION, {})
     if fit.metrics:  # the log may have further metrics, of callbacks
-        values = {name: values[log_name(one)] for name, one in fit.metrics.items() if values}
+        values = {name: values[log_name(metric)] for name, metric in fit.metrics.items() if values}
     fit.log = values
     fit.estimator.evals_result_ = {"validation_0": dict(fit.log)}
     _load(fit.estimator, booster)

@@ -203,6 +203,7 @@ INFINITE = SITE.assign(count=np.where(np.arange(len(X)) == 4, np.inf, X[:, 0]))
     ("table", "parameters", "message"),
     [
         (SITE, {"features": "logs"}, "features='logs'"),
+        (SITE, {"options": pd.Series([1])}, "options="),
         (SITE, {"options": {"categorical_features": ["town"]}}, "'town'"),
         (SITE, {"options": {"categorical_features": [True]}}, "column True"),
         (
