@@ -147,7 +147,7 @@ def test_the_default_is_not_behind_uniform_draws(make, label_model):
         metric = skrank.metric("dcg", empty=0)
         loss = loss - metric.per_query(data.relevance, SCORES["new"], groups=data.qid)
     options = {"budgets": COSTS.mean() * np.array([10, 20, 40]), "costs": COSTS}
-    options["n_campaigns"] = 2000
+    options["n_campaigns"] = 1000
     active = simulate(loss, start.sampling.probability, moments=start.moments, **options)
     uniform = simulate(loss, np.ones(60), estimator="lure", **options)
     assert (active.error()[0] < 1.05 * uniform.error()[0]).all()

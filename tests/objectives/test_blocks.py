@@ -1,5 +1,6 @@
 """Boosters call objectives on blocks of queries: the same gradients, in the memory of a block."""
 
+import gc
 import tracemalloc
 
 import lightgbm
@@ -51,12 +52,15 @@ def test_bits_and_memory_of_a_round(objective, data):
     try:
         called = skrank.lightgbm.objective(objective)
         called(scores, dataset)
-        tracemalloc.reset_peak()
-        found = called(scores, dataset)
-        peak = tracemalloc.get_traced_memory()[1]
+        peaks = []
+        for _ in range(3):  # other threads of the test process may allocate memory meanwhile
+            gc.collect()
+            tracemalloc.reset_peak()
+            found = called(scores, dataset)
+            peaks.append(tracemalloc.get_traced_memory()[1])
     finally:
         tracemalloc.stop()
-    assert peak / len(scores) < 24
+    assert min(peaks) / len(scores) < 24
     whole = np.empty((2, len(scores)), np.float32)
     objective.bind(judge(labels, GROUPS)).gradient(scores, *whole)
     assert_array_equal(found, whole)
