@@ -152,6 +152,7 @@ def evaluate(
         judgments = dataclasses.replace(judgments, labels=np.nan_to_num(judgments.labels))
     exclude_self = check.check_flag("exclude_self", exclude_self)
     pool = Pool(judgments)
+    fractions = bool((pool.labels % 1).any())
     single_precision = np.array([metric.single_precision for metric in chosen.values()])
     precisions = set(single_precision.tolist())
 
@@ -166,7 +167,7 @@ def evaluate(
             differ = None
             if len(run.queries) and not next(iter(joined.values())).n_judged:
                 differ = check.id_difference(run.documents, judgments.documents, "document")
-            swapped = any(pool.labels % 1) and check.look_swapped(judgments.labels, run.scores)
+            swapped = fractions and check.look_swapped(judgments.labels, run.scores)
             of_source.append(_Joined(run.name, run.file, run.queries, differ, swapped, joined))
         return of_source
 
