@@ -239,7 +239,7 @@ class Campaign:
         number = self._number.get(query_id)
         if number is None or number not in self._asked:
             text, asked = str(query_id).lstrip("0"), self._setup.queries.ids[self._asked].tolist()
-            meant = [f", but {one!r} was" for one in asked if str(one).lstrip("0") == text]
+            meant = [f", but {other!r} was" for other in asked if str(other).lstrip("0") == text]
             hint = f"{meant[0]} (pandas.read_csv with dtype=str reads texts)" if meant else ""
             raise ValueError(
                 f"query {query_id!r} was not asked{hint}: labels of other "
@@ -306,13 +306,13 @@ class Campaign:
         confidence = check.check_share("confidence", confidence)
         n_usable, values = self._n_usable(estimator), self._values_of(first, second)
         limited = self._budget is not None
-        found, sure = self._setup.estimate(
+        estimate, sure = self._setup.estimate(
             values, n_usable, confidence, estimator, has_budget=limited
         )
         spent = float(self._setup.costs[list(self._labels)].sum())
         names = tuple(self.names[ranker] for ranker in (first, second) if ranker is not None)
         n_waiting = len(self._labels) - n_usable
-        return replace(found, cost=spent, n_waiting=n_waiting, names=names), sure
+        return replace(estimate, cost=spent, n_waiting=n_waiting, names=names), sure
 
     def progress(self, confidence: float = 0.95, *, estimator: str = "assisted") -> pd.DataFrame:
         """The estimate after each labelled query, in the order of the draws.
@@ -336,8 +336,8 @@ class Campaign:
         confidence = check.check_share("confidence", confidence)
         setup, n_usable = self._setup, self._n_usable(estimator)
         values = self._values_of(0, 1 if len(self.names) > 1 else None)
-        found = [setup.estimate(values, n + 1, confidence, estimator)[0] for n in range(n_usable)]
-        table = pd.DataFrame([(one.cost, one.value, *one.interval) for one in found])
+        steps = [setup.estimate(values, n + 1, confidence, estimator)[0] for n in range(n_usable)]
+        table = pd.DataFrame([(step.cost, step.value, *step.interval) for step in steps])
         table.columns = pd.Index(["cost", "value", "low", "high"])
         table.insert(0, "qid", setup.queries.ids[setup.order[:n_usable]])
         return table

@@ -122,16 +122,16 @@ def caution_of(mean: Mean, n_typical: float, confidence: float = 0.95) -> str | 
         reason = "a single draw counts" if n == 1 else "the values of all draws are equal"
         return f"{reason}, so the error is unknown"
     if n < _FEWEST:
-        found = f"only {n} queries count"
+        fact = f"only {n} queries count"
     elif n_typical < _FEWEST:
-        found = f"the labels of {n} queries cost as much as {math.floor(n_typical)} average draws"
+        fact = f"the labels of {n} queries cost as much as {math.floor(n_typical)} average draws"
     elif mean.n_unlike < _FEWEST_UNLIKE:
-        found = f"only {mean.n_unlike} of {n} queries differ from the most common value"
+        fact = f"only {mean.n_unlike} of {n} queries differ from the most common value"
     elif mean.largest > _LARGEST:
-        found = f"one query makes up {mean.largest:.0%} of the squared error"
+        fact = f"one query makes up {mean.largest:.0%} of the squared error"
     else:
         return None
     return (
-        f"{found}: the interval may contain the mean in less than {100 * confidence:.4g}% of "
+        f"{fact}: the interval may contain the mean in less than {100 * confidence:.4g}% of "
         "campaigns"
     )

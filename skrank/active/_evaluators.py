@@ -166,7 +166,7 @@ class ActiveComparator(Campaign):
     def _named_rankers(scores: Rankers) -> tuple[tuple[str, ...], list[ArrayLike]]:
         if not isinstance(scores, Mapping):
             rankers = cast("Sequence[ArrayLike]", scores)
-            scores = {f"ranker {number}": one for number, one in enumerate(rankers, start=1)}
+            scores = {f"ranker {number}": ranker for number, ranker in enumerate(rankers, start=1)}
         names, values = tuple(map(str, scores)), list(scores.values())
         if len(values) < 2:
             raise ValueError(
@@ -246,8 +246,8 @@ class ActiveComparator(Campaign):
         """
 
         def compare(first: int, second: int) -> tuple[Estimate, float]:
-            found, sure = self._estimate(first, second, confidence, estimator)
-            return found, max(0.0, 1 - _RESERVE * (1 - sure))
+            estimate, sure = self._estimate(first, second, confidence, estimator)
+            return estimate, max(0.0, 1 - _RESERVE * (1 - sure))
 
         means = [mean.value for mean in self.values(confidence, estimator=estimator).values()]
         return decide(self.names, means, compare, confidence)
@@ -304,17 +304,17 @@ def decide(
     """
     level = 2 * (1 - confidence) / len(names)  # of a two-sided test, combined with the sign
     everyone = range(len(names))
-    found = {(a, b): compare(a, b) for a in everyone for b in everyone if a < b}
+    comparisons = {(a, b): compare(a, b) for a in everyone for b in everyone if a < b}
 
     def beats(a: int, b: int) -> bool:
-        difference, sure = found[min(a, b), max(a, b)]
+        difference, sure = comparisons[min(a, b), max(a, b)]
         ahead = difference.value if a < b else -difference.value
         return ahead > 0 and 1 - sure <= level and difference.caution is None
 
     first = int(np.argsort(-np.array(values), kind="stable")[0])  # NaN comes last
     rivals = [b for b in everyone if b != first]
-    rival = min(rivals, key=lambda b: found[min(first, b), max(first, b)][1])
-    difference, sure = found[min(first, rival), max(first, rival)]
+    rival = min(rivals, key=lambda b: comparisons[min(first, b), max(first, b)][1])
+    difference, sure = comparisons[min(first, rival), max(first, rival)]
     if len(names) > 2 and rival < first:
         difference, _ = compare(first, rival)
     leads = abs(difference.value) > 0  # False for NaN

@@ -97,10 +97,10 @@ class _Resamples:
         if self.n < _FEWEST:
             return float(stdtrit(self.degrees, level))
         within = min(max(level, _LEAST), 1 - _LEAST)
-        found = float(np.interp(within, _LEVELS, self._sorted_ratios(ratio)))
+        quantile = float(np.interp(within, _LEVELS, self._sorted_ratios(ratio)))
         if level != within:
-            found *= float(stdtrit(self.degrees, level) / stdtrit(self.degrees, within))
-        return found
+            quantile *= float(stdtrit(self.degrees, level) / stdtrit(self.degrees, within))
+        return quantile
 
     def tail(self, ratio: float) -> float:
         """Share of the ratios that are further from 0 than the observed `ratio`."""

@@ -154,19 +154,19 @@ def mean_of(
     squares = weight[counts] @ (drawn[counts] - value) ** 2
     variance = float(weight.sum() * squares) / mass**2
     _, repeats = np.unique(drawn[counts].round(12), return_counts=True)
-    found = Mean(value, math.nan, k, k - int(repeats.max(initial=0)), variance)
+    mean = Mean(value, math.nan, k, k - int(repeats.max(initial=0)), variance)
     if k < 2:
-        return found
-    found = replace(found, standard_error=math.sqrt(k / degrees * float(pull @ pull)))
+        return mean
+    mean = replace(mean, standard_error=math.sqrt(k / degrees * float(pull @ pull)))
     if leverage is not None:  # HC2: var(residual) = (1 - leverage) * var(error)
         pull = pull / np.sqrt(np.maximum(1 - leverage, 1e-9))
         pull = pull - share * pull.sum()
     if np.abs(pull).max() <= _ALIKE * abs(value):
-        return found
+        return mean
     # without corrections, draws that do not count hardly pull, and do not show how values vary
     matters = counts if leverage is None else share > 0
     share = share[matters] / share[matters].sum()
-    return replace(found, pull=pull[matters] - share * pull[matters].sum(), share=share)
+    return replace(mean, pull=pull[matters] - share * pull[matters].sum(), share=share)
 
 
 def _slope(x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:

@@ -142,7 +142,7 @@ class GradedMetric:
 
     def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
         """Value of each ranker on each query; NaN where the query does not count."""
-        rankings = (Ranking(judgments, one) for one in scores)
+        rankings = (Ranking(judgments, row) for row in scores)
         return measure(judgments, rankings, [self.metric], max_grade=self.max_grade).values[:, 0]
 
 
@@ -198,10 +198,10 @@ def label_probabilities(
 
 def _assumed_grades(labels: ArrayLike | None) -> np.ndarray:
     """The grades 0 to the highest known label, or 0 to 4."""
-    given = np.empty(0) if labels is None else check.as_vector("labels", labels)
-    given = given[(given >= 0) & (given <= check.MOST_GRADES)]
-    if len(given):
-        return np.unique([*range(int(given.max()) + 1), 1.0, *given])
+    known = np.empty(0) if labels is None else check.as_vector("labels", labels)
+    known = known[(known >= 0) & (known <= check.MOST_GRADES)]
+    if len(known):
+        return np.unique([*range(int(known.max()) + 1), 1.0, *known])
     warn(
         "grades 0 to 4 are assumed: pass all grades that a label may have, grades=range(5) or, for "
         "a campaign, design=Design(grades=range(5)).",
@@ -246,20 +246,20 @@ class RandomLabels:
         under the frequencies p.
         """
         n_rankers, ids = len(self.pool.scores), self.pool.queries.ids
-        one, zero = np.ones(len(ids)), np.zeros(len(ids))
+        ones, zero = np.ones(len(ids)), np.zeros(len(ids))
         if n_rankers > 2:
             errors = []
             for pair in combinations(range(n_rankers), 2):
                 pool = replace(self.pool, scores=self.pool.scores[list(pair)])
-                found = replace(self, pool=pool).moments(n_draws, seed)
-                errors.append(found.squared_error(found.center(p) if center is None else center))
-            return Moments(ids, one, zero, np.mean(errors, axis=0), found.method)
+                drawn = replace(self, pool=pool).moments(n_draws, seed)
+                errors.append(drawn.squared_error(drawn.center(p) if center is None else center))
+            return Moments(ids, ones, zero, np.mean(errors, axis=0), drawn.method)
         if self.graded.family is None:
             n_draws = check.check_repeats("n_draws", n_draws, "random label vectors per query")
             mass, first, second = _monte_carlo(self, n_draws, seed)
             return Moments(ids, mass, first, second, MONTE_CARLO)
         first, second = _linear(self) if self.graded.family == "linear" else _cascade(self)
-        return Moments(ids, one, first, second, EXACT)
+        return Moments(ids, ones, first, second, EXACT)
 
     @property
     def gains(self) -> tuple[np.ndarray, np.ndarray]:
@@ -312,7 +312,7 @@ def _cascade(labels: RandomLabels) -> tuple[np.ndarray, np.ndarray]:
     next rank on; V' is independent of `stop`. The means of V and V**2 follow from the last rank up.
     """
     pool, weight = labels.pool, labels.graded.weight
-    found = []
+    sums = []
     for ranker in range(len(pool.scores)):
         rows, shown = pool.ranked(ranker, len(weight))
         e, m = (np.where(shown, part[rows], 0.0).T for part in labels.gains)  # by rank and query
@@ -320,10 +320,10 @@ def _cascade(labels: RandomLabels) -> tuple[np.ndarray, np.ndarray]:
         for w, stop, square in zip(weight[::-1], e[::-1], m[::-1], strict=True):
             vv = w * w * square + 2 * w * (stop - square) * v + (1 - 2 * stop + square) * vv
             v = w * stop + (1 - stop) * v
-        found.append((v, vv))
-    if len(found) == 1:
-        return found[0]
-    (first, first_square), (second, second_square) = found
+        sums.append((v, vv))
+    if len(sums) == 1:
+        return sums[0]
+    (first, first_square), (second, second_square) = sums
     difference = first - second
     square = first_square + second_square - 2 * _cascade_product(labels)
     return difference, np.maximum(square, difference**2)

@@ -168,13 +168,13 @@ def given_labels(labels: ArrayLike | None, grades: np.ndarray, n_rows: int) -> n
     """Known labels, NaN if unknown; raises an error for labels that are not grades."""
     if labels is None:
         return np.full(n_rows, np.nan)
-    given = check.as_vector("labels", labels)
-    if len(given) != n_rows:
-        raise ValueError(f"labels has {len(given)} entries for {n_rows} rows: give one per row.")
-    wrong = np.flatnonzero(~np.isnan(given) & ~np.isin(given, grades))
+    known = check.as_vector("labels", labels)
+    if len(known) != n_rows:
+        raise ValueError(f"labels has {len(known)} entries for {n_rows} rows: give one per row.")
+    wrong = np.flatnonzero(~np.isnan(known) & ~np.isin(known, grades))
     if len(wrong):
         raise ValueError(
-            f"label {given[wrong[0]]:g} of row {wrong[0]} is not one of the grades "
+            f"label {known[wrong[0]]:g} of row {wrong[0]} is not one of the grades "
             f"{check.brief(grades.tolist())}: pass all grades=, and NaN for unknown labels."
         )
-    return given
+    return known

@@ -128,8 +128,8 @@ class Request:
                 problem = "is not one of the items asked" if unlike[0] in labels else "has no label"
                 raise ValueError(f"item {unlike[0]!r} of query {self.query!r} {problem}.")
             labels = [labels[item] for item in items]
-        name, given = f"labels of query {self.query!r}", cast("ArrayLike", labels)
-        values = check.as_numbers(name, given, "one grade per item")
+        name, numbers = f"labels of query {self.query!r}", cast("ArrayLike", labels)
+        values = check.as_numbers(name, numbers, "one grade per item")
         wrong = np.flatnonzero(~np.isin(values, grades))
         if values.shape != self.items.shape or len(wrong):
             which = f", and {values.ravel()[wrong[0]]:g} is not" if len(wrong) else ""
@@ -258,11 +258,11 @@ class Setup:
             value, error, passive = mean.value, mean.standard_error, self._passive_cost(mean)
             interval, sure = bootstrap_interval(mean, confidence), certainty(mean)
         caution = None if complete and n_counted else caution_of(mean, n_typical, confidence)
-        found = Estimate(
+        estimate = Estimate(
             value, error, interval, confidence, len(draws), n_counted, n_typical, 0, cost, passive,
             complete, caution,
         )  # fmt: skip
-        return found, sure
+        return estimate, sure
 
     def _passive_cost(self, mean: Mean) -> float | None:
         """Expected cost of passive draws, with p, without replacement, of equal standard error."""

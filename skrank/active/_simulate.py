@@ -75,16 +75,16 @@ class Simulation(Printed):
     def intervals(self, confidence: float = 0.95) -> np.ndarray:
         """Ends of the intervals, of shape (n_campaigns, n_budgets, 2); may be infinite."""
         confidence = check.check_share("confidence", confidence)
-        found = [[bootstrap_interval(mean, confidence) for mean in row] for row in self.means]
-        ends = np.array(found, dtype=np.float64)
+        intervals = [[bootstrap_interval(mean, confidence) for mean in row] for row in self.means]
+        ends = np.array(intervals, dtype=np.float64)
         ends[:, self.complete] = self.truth
         return ends
 
     def cautious(self) -> np.ndarray:
         """True for estimates with a caution, of shape (n_campaigns, n_budgets)."""
         rows = zip(self.means, self.n_typical, strict=True)
-        found = [[caution_of(*pair) is not None for pair in zip(*row, strict=True)] for row in rows]
-        return np.array(found) & ~self.complete
+        flags = [[caution_of(*pair) is not None for pair in zip(*row, strict=True)] for row in rows]
+        return np.array(flags) & ~self.complete
 
     def error(self) -> tuple[np.ndarray, np.ndarray]:
         """Root mean squared error per budget, and its standard error."""
@@ -152,7 +152,7 @@ def simulate(
     loss = check.as_vector("values", values)
     n_queries = len(loss)
     q = check.check_frequencies("q", q, n_queries)
-    cost, p = (np.ones(n_queries) if given is None else given for given in (costs, frequencies))
+    cost, p = (np.ones(n_queries) if array is None else array for array in (costs, frequencies))
     cost = check.check_costs("costs", cost, n_queries)
     p = check.check_frequencies("frequencies", p, n_queries)
     if not p[~np.isnan(loss)].any():

@@ -55,10 +55,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     >>> main(["evaluate", "no-such-qrels.txt", "run.txt"])
     1
     """
-    given = list(sys.argv[1:] if argv is None else argv)
-    arguments = argparse.Namespace(given=given)
+    words = list(sys.argv[1:] if argv is None else argv)
+    arguments = argparse.Namespace(words=words)
     try:
-        _parser(next((word for word in given if word in COMMANDS), "")).parse_args(given, arguments)
+        _parser(next((word for word in words if word in COMMANDS), "")).parse_args(words, arguments)
         if getattr(arguments, "output", None) is None:
             check_open()  # before the command reads anything
         with warnings.catch_warnings():

@@ -201,7 +201,7 @@ def _text(
     if form == "trec_eval":
         return trec_eval_lines(report, per_query=view == "per_query")
     if form == "html":
-        made = f"skrank {skrank.__version__}: {shlex.join(['skrank', *arguments.given])}"
+        made = f"skrank {skrank.__version__}: {shlex.join(['skrank', *arguments.words])}"
         title = "Comparison of runs" if view == "compare" else "Evaluation of runs"
         return page(report, shown, how, notes, made, title)
     if form in ("latex", "markdown"):

@@ -26,10 +26,10 @@ def _run(arguments: argparse.Namespace) -> str:
             f"{name:<{max(map(len, names))}}  {head}"
             for name, head in zip(names, heads, strict=True)
         )
-    found = unique_metrics([arguments.name])
-    lines = [f"{name} is {one}" for name, one in found.items() if name != str(one)]
-    if len(found) > 1:  # a name for several metrics, such as trec_eval:official
+    metrics = unique_metrics([arguments.name])
+    lines = [f"{name} is {metric}" for name, metric in metrics.items() if name != str(metric)]
+    if len(metrics) > 1:  # a name for several metrics, such as trec_eval:official
         return "\n".join(lines)
-    (one,) = found.values()
-    text = re.split(r"\n\nExamples\n-", inspect.getdoc(type(one)) or "")[0]
+    (metric,) = metrics.values()
+    text = re.split(r"\n\nExamples\n-", inspect.getdoc(type(metric)) or "")[0]
     return "\n\n".join([*lines, text])

@@ -21,7 +21,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 def _escaped(text: str) -> str:
     """The text with its control characters escaped."""
-    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+    return _CONTROL.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 def table(columns: Columns) -> str:
@@ -57,24 +57,24 @@ _BY_SUFFIX = {
 }  # fmt: skip
 
 
-def format_of(path: str | None, given: str | None) -> str:
-    """The format of the output: the given one, else that of the suffix of the file, else "table".
+def format_of(path: str | None, chosen: str | None) -> str:
+    """The format of the output: the chosen one, else that of the suffix of the file, else "table".
 
     Raises
     ------
     ValueError
-        If the format and the suffix differ, or the suffix is unknown and no format is given.
+        If the format and the suffix differ, or the suffix is unknown and no format is chosen.
     """
     if path in (None, "-") or path.startswith("/dev/"):
-        return given or "table"
+        return chosen or "table"
     suffix = Path(path).suffix.lower()
     said = _BY_SUFFIX.get(suffix)
-    if said and given and said != given:
-        raise ValueError(f"{path}: {suffix} is {said}, and --format is {given}: change one.")
-    if not said and suffix not in ("", ".txt") and (not given or suffix in _COMPRESSED):
+    if said and chosen and said != chosen:
+        raise ValueError(f"{path}: {suffix} is {said}, and --format is {chosen}: change one.")
+    if not said and suffix not in ("", ".txt") and (not chosen or suffix in _COMPRESSED):
         known = ", ".join(_BY_SUFFIX)
         raise ValueError(f"{path}: {suffix} is not the suffix of a format: use .txt or {known}.")
-    return given or said or "table"
+    return chosen or said or "table"
 
 
 def deliver(text: str, path: str | None) -> None:

@@ -104,9 +104,9 @@ class Comparison(Tabular):
         from skrank.plotting import IntervalDisplay
 
         name = check.chosen_names("metric", metric and [metric], self.means.columns)[0]
-        found = self._table[self._table["metric"] == name]
-        names = found["system"].astype(str) + " \u2212 " + found["other"].astype(str)
-        table = found.rename(columns={"difference": "value"}).set_index(names)
+        rows = self._table[self._table["metric"] == name]
+        names = rows["system"].astype(str) + " \u2212 " + rows["other"].astype(str)
+        table = rows.rename(columns={"difference": "value"}).set_index(names)
         table, label = table[["value", "low", "high", "significant"]], f"difference of {name}"
         title = f"{label} with intervals, grey: not significant"
         caption = self._method() if ax is None else None
@@ -119,10 +119,10 @@ class Comparison(Tabular):
             return Shown(self._table.set_index("metric")[columns], self.caption)
         rows, columns = (list(axis) for axis in self.means.axes)
         worse: dict[tuple[int, int], list[int]] = {}
-        for found in self._table[self._table["significant"]].itertuples():
-            pair = rows.index(found.system), rows.index(found.other)
-            ahead = (found.difference > 0) == self._greater_is_better[found.metric]
-            place = pair[not ahead], columns.index(found.metric)
+        for test in self._table[self._table["significant"]].itertuples():
+            pair = rows.index(test.system), rows.index(test.other)
+            ahead = (test.difference > 0) == self._greater_is_better[test.metric]
+            place = pair[not ahead], columns.index(test.metric)
             worse.setdefault(place, []).append(pair[ahead])
         caption = (
             f"{self._caption(intervals=False)}\nBest values are bold, superscripts name the "

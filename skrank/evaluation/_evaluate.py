@@ -121,17 +121,17 @@ def measured_arrays(
             columns = np.asarray(scores).T if several else [scores]
             if not len(columns):
                 raise ValueError("scores have no column: pass one per random seed.")
-            rankings += [Ranking(judgments, one) for one in columns]
-    found = measure(judgments, rankings, [*metrics.values()], weights, max_grade=max_grade)
-    retrieved = [one.n_retrieved for one in rankings]
-    arguments = contents(found, queries.ids, queries.n_rows, judgments.n_unjudged, retrieved)
+            rankings += [Ranking(judgments, column) for column in columns]
+    measured = measure(judgments, rankings, [*metrics.values()], weights, max_grade=max_grade)
+    retrieved = [ranking.n_retrieved for ranking in rankings]
+    arguments = contents(measured, queries.ids, queries.n_rows, judgments.n_unjudged, retrieved)
     top = judgments.max_grade if max_grade is None else None
     given = {"metric_of": metrics, "query_weights": weights, "max_grade": top}
-    return found, rankings, arguments | given
+    return measured, rankings, arguments | given
 
 
 def contents(
-    found: Measured, ids: np.ndarray, n_rows: int, n_unjudged: int, n_retrieved: Sequence[int]
+    measured: Measured, ids: np.ndarray, n_rows: int, n_unjudged: int, n_retrieved: Sequence[int]
 ) -> dict[str, Any]:
     """Arguments of `Report` from the values of queries for each system.
 
@@ -141,9 +141,9 @@ def contents(
     judged = 1.0 - n_unjudged / n_rows
     return {
         "queries": ids,
-        "values": found.values.swapaxes(1, 2),
-        "weights": found.weights.swapaxes(1, 2),
-        "empty": found.empty.sum(axis=1),
+        "values": measured.values.swapaxes(1, 2),
+        "weights": measured.weights.swapaxes(1, 2),
+        "empty": measured.empty.sum(axis=1),
         "counts": {
             "documents": [n_rows] * len(n_retrieved),
             "judged": [judged] * len(n_retrieved),

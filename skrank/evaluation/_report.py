@@ -151,9 +151,9 @@ class Report(Tabular):
             counted.reshape(len(self.queries), -1),
             columns=pd.MultiIndex.from_product([systems, names]),
         )
-        found = {"mean": self.averages.ravel(), "low": low, "high": high, "std": by_query.std()}
+        by_column = {"mean": self.averages.ravel(), "low": low, "high": high, "std": by_query.std()}
         empty = list(self.empty.values()) * len(systems)
-        return pd.DataFrame(found | {"queries": by_query.notna().sum(), "empty": empty})
+        return pd.DataFrame(by_column | {"queries": by_query.notna().sum(), "empty": empty})
 
     def _intervals(self, system: int, confidence: float) -> np.ndarray:
         """Ends of intervals of the means of a system, of shape (2, n_metrics).
@@ -172,16 +172,16 @@ class Report(Tabular):
             return ends
         averages = np.array([one.average for one in metrics[usable]])
         values, weights, geometric = values[usable], weights[usable], averages == "geometric"
-        low, high = np.transpose([one.value_range for one in metrics[usable]])
+        low, high = np.transpose([metric.value_range for metric in metrics[usable]])
         # a user's metric may have a wrong value_range, which `check_metric` reports
         right = (np.nanmin(values, 1) > low - 1e-9) & (np.nanmax(values, 1) < high + 1e-9)
         values[geometric] = np.log(np.maximum(values[geometric], GEOMETRIC_FLOOR))
         n_resamples = max(1000, math.ceil(_BEYOND / (1 - confidence)))
-        found = bootstrap_interval(
+        intervals = bootstrap_interval(
             values.T, weights=weights.T, confidence=confidence, method="bootstrap-t",
             n_resamples=n_resamples, progress=False,
         )  # fmt: skip
-        both = np.stack([found.low, found.high])
+        both = np.stack([intervals.low, intervals.high])
         both[:, geometric] = np.exp(both[:, geometric])
         both *= np.where(averages == "sum", weights.sum(axis=1), 1)
         ends[:, usable] = np.where(right, np.clip(both, low, high), both)
@@ -324,7 +324,7 @@ class Report(Tabular):
         if len(self.systems) == 1:
             return {"": self.to_frame().droplevel("system").rename_axis(None)}
         texts = np.vectorize("{:.3f} [{:.3f}, {:.3f}]".format)(self.averages, *self._bounds())
-        different = {name: one for name, one in self.counts.items() if len(set(one)) > 1}
+        different = {name: column for name, column in self.counts.items() if len(set(column)) > 1}
         frame = pd.DataFrame(texts, self.mean.index, self.mean.columns)
         return {"95 % intervals of the means in brackets": frame.assign(**different)}
 

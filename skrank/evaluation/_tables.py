@@ -137,14 +137,14 @@ class Tabular(Printed):
         `bold` and `raised` are %-formats of marks.
         """
         check.check_count("digits", digits, "the number of decimals", least=0)
-        found = self._shown(intervals=check.check_flag("intervals", intervals))
-        values, worse = found.values, found.worse
+        table = self._shown(intervals=check.check_flag("intervals", intervals))
+        values, worse = table.values, table.worse
         few = len(values) <= len(ascii_lowercase)
         names = [*ascii_lowercase] if few else [str(i + 1) for i in range(len(values))]
         numbered = worse is not None
-        head = [escaped(str(one)) for one in (values.index.name, *values.columns)]
+        head = [escaped(str(label)) for label in (values.index.name, *values.columns)]
         rows = [[escaped("#"), *head] if numbered else head]
-        best = _best(values, found.rises)
+        best = _best(values, table.rises)
         for i, (name, *row) in enumerate(values.astype(object).itertuples()):
             cells = [names[i], escaped(str(name))] if numbered else [escaped(str(name))]
             for j, value in enumerate(row):
@@ -154,15 +154,15 @@ class Tabular(Printed):
                 text = escaped(text)
                 marks = [names[other] for other in sorted((worse or {}).get((i, j), ()))]
                 text = bold % text if best[i, j] else text
-                if found.bounds is not None:
-                    low, high = (f"{ends[i, j]:.{digits}f}" for ends in found.bounds)
+                if table.bounds is not None:
+                    low, high = (f"{ends[i, j]:.{digits}f}" for ends in table.bounds)
                     text += f" [{low}, {high}]"
                 cells.append(text + (raised % ("" if few else ",").join(marks) if marks else ""))
             rows.append(cells)
         left = "ll" if numbered else "l"
-        sides = left + "".join("lr"[one.kind in "fi"] for one in values.dtypes)
+        sides = left + "".join("lr"[dtype.kind in "fi"] for dtype in values.dtypes)
         if caption is None:
-            caption = escaped(found.caption.replace("\n", ". "))
+            caption = escaped(table.caption.replace("\n", ". "))
         return rows, sides, check.check_text("caption", caption, "as the table shows it")
 
 
@@ -181,13 +181,13 @@ def _best(table: pd.DataFrame, rises: Sequence[bool]) -> np.ndarray:
 
 def _one_line(text: str) -> str:
     """The text with a space in place of line breaks and other characters that are not printed."""
-    return " ".join("".join(one if one.isprintable() else " " for one in text).split())
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
 def _escaped_latex(text: str) -> str:
     apart = re.sub(_LIGATURES, "\0", _one_line(text))
     escaped = re.sub(
-        r"[\\~^<>|\[*&%$#_{}]", lambda found: _LATEX.get(found[0], f"\\{found[0]}"), apart
+        r"[\\~^<>|\[*&%$#_{}]", lambda match: _LATEX.get(match[0], f"\\{match[0]}"), apart
     )
     return escaped.replace("\0", "{}")
 

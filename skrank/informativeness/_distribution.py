@@ -96,8 +96,8 @@ class GradeDistribution:
         """
         is_relevant = self._relevant_grades(rel)
         labels, columns = check.as_vector("grades", grades), np.arange(len(self.retrieved))
-        found = (labels[:, None] == columns).sum(axis=0)
-        if len(labels) != len(self) or not np.array_equal(found, self.retrieved):
+        counts = (labels[:, None] == columns).sum(axis=0)
+        if len(labels) != len(self) or not np.array_equal(counts, self.retrieved):
             raise ValueError(
                 f"grades must be those of the {len(self)} ranks, of which "
                 f"{check.brief(self.retrieved.tolist())} have the grades 0, 1, ..."
@@ -191,7 +191,7 @@ def maximum_entropy(
     >>> round(found.error([2, 1, 0, 1, 0, 0]), 3)
     0.3
     """
-    one = metric_of(metric)
+    chosen = metric_of(metric)
     value = check.check_number("value", value, -np.inf, np.inf)
     n_ranks = check.check_count("n_ranks", n_ranks, "the length of the list")
     shown = _document_counts("retrieved", retrieved)
@@ -205,30 +205,30 @@ def maximum_entropy(
     grades = np.arange(len(inside))
     labels = np.concatenate((np.repeat(grades, inside), np.repeat(grades[1:], known - shown)))
     lists = RankedLists(labels, np.array([len(labels)]), np.array([n_ranks]))
-    expectation = Expectation(one, lists, len(shown))
+    expectation = Expectation(chosen, lists, len(shown))
     if expectation.empty.any():
-        raise ValueError(f"the query has no relevant document, so {one} is not defined.")
+        raise ValueError(f"the query has no relevant document, so {chosen} is not defined.")
     low, high = np.sort(expectation.ends, axis=0)[:, 0].tolist()
     slack = 1e-9 * max(1.0, abs(low), abs(high))
     if not low - slack <= value <= high + slack:
         raise ValueError(
-            f"{one} = {value:.6g} is not possible: with these documents, the value is between "
+            f"{chosen} = {value:.6g} is not possible: with these documents, the value is between "
             f"{low:.6g} and {high:.6g} in any order."
         )
     columns = lists.padded(np.array([0]))
-    found = expectation.infer(np.array([0]), columns, np.array([value]))
+    solution = expectation.infer(np.array([0]), columns, np.array([value]))
     probabilities = np.zeros((n_ranks, len(inside)))
-    probabilities[:, lists.labels.astype(np.int64)] = found.p[:, 0].T
+    probabilities[:, lists.labels.astype(np.int64)] = solution.p[:, 0].T
     return GradeDistribution(
-        metric=one,
+        metric=chosen,
         value=value,
-        expected=float(found.mean[0]),
+        expected=float(solution.mean[0]),
         probabilities=probabilities,
         retrieved=inside,
         relevant=np.concatenate((inside[:1], known)),
-        entropy=float(found.entropy[0]),
-        n_steps=int(found.steps[0]),
-        converged=bool(found.done[0]),
+        entropy=float(solution.entropy[0]),
+        n_steps=int(solution.steps[0]),
+        converged=bool(solution.done[0]),
     )
 
 

@@ -125,10 +125,10 @@ def infer(forms: Forms, target: np.ndarray, low: np.ndarray, high: np.ndarray) -
         goal[asked] = 0.25 * goal[asked] + 0.75 * end
         passed = asked[np.abs(end - goal[asked]) <= np.abs(end - aim[asked])]
         goal[passed] = aim[passed]
-        p[:, asked], x[:, asked], more, done[asked] = _optimise(
+        p[:, asked], x[:, asked], n_steps, done[asked] = _optimise(
             forms.take(asked), goal[asked], width[asked], p[:, asked], x[:, asked], longest=0.5
         )
-        steps[asked] += more
+        steps[asked] += n_steps
         asked = asked[goal[asked] != aim[asked]]
     return Solution(p, forms.expected(p)[0], entr(p).sum(axis=(0, 2)), steps, done)
 
@@ -156,15 +156,15 @@ def _optimise(
         mean, slope = some.expected(now)
         bound = np.einsum("clr,clr->l", slope, now) + part[moving] * (aim - mean)
         tolerance = _TOLERANCE * width[moving]
-        ahead, dual, found = _maximise_entropy(slope, some, bound, 0.1 * tolerance, x[:, moving])
+        ahead, dual, solved = _maximise_entropy(slope, some, bound, 0.1 * tolerance, x[:, moving])
         steps[moving] += 1
-        x[:, moving] = np.where(found, dual, x[:, moving])
-        step = np.where(found[:, None], ahead - now, 0.0)
+        x[:, moving] = np.where(solved, dual, x[:, moving])
+        step = np.where(solved[:, None], ahead - now, 0.0)
         # near the ends of the range, rounding errors move p for ever: the tolerance grows to 1e-7
-        still = found & (np.abs(step).max(axis=(0, 2)) <= _STILL * min(1.1**number, 100.0))
+        still = solved & (np.abs(step).max(axis=(0, 2)) <= _STILL * min(1.1**number, 100.0))
         still &= np.abs(mean - aim) <= tolerance
         # if no distribution reaches the target, a half, a quarter, ... of the way is tried
-        part[moving] = np.where(found, 1.0, 0.5 * part[moving])
+        part[moving] = np.where(solved, 1.0, 0.5 * part[moving])
         length = np.ones(len(moving))
         if number:
             length = _lengths(now, step, before[:, moving], step_before[:, moving])
@@ -203,7 +203,7 @@ def _maximise_entropy(
     dual proves that there is none.
     """
     n_lists, least = len(bound), -1e-9 * forms.inside.sum(axis=1)
-    p, x, found = np.empty_like(slope), x.copy(), np.zeros(n_lists, np.bool_)
+    p, x, solved = np.empty_like(slope), x.copy(), np.zeros(n_lists, np.bool_)
     step, descent = np.zeros_like(x), np.zeros(n_lists)
     length, lowest = np.ones(n_lists), np.full(n_lists, np.inf)
     moving = np.arange(n_lists)
@@ -229,11 +229,11 @@ def _maximise_entropy(
         lowest[moving] = np.where(falls, value, last)
         descent[moving] = np.where(falls, (gradient * newton).sum(axis=0), descent[moving])
         length[moving] = np.where(falls, 1.0, 0.5 * length[moving])
-        p[:, moving[good]], found[moving] = p_trial[:, good], good
+        p[:, moving[good]], solved[moving] = p_trial[:, good], good
         moving = moving[~(good | lost)]
         if len(moving) == 0:
             break
-    return p, x, found
+    return p, x, solved
 
 
 def _dual(

@@ -68,13 +68,13 @@ class RankedLists:
     def batches(self, chosen: np.ndarray) -> Batches:
         """Some lists, in batches of similar lengths."""
         order = chosen[np.argsort(self.retrieved[chosen], kind="stable")]
-        found = []
+        batches = []
         while len(order):
             cells = self.retrieved[order] * np.arange(1, len(order) + 1) * len(self.labels)
             n = max(1, int(np.searchsorted(cells, _CELLS, side="right")))
-            found.append((order[:n], self.padded(order[:n])))
+            batches.append((order[:n], self.padded(order[:n])))
             order = order[n:]
-        return found
+        return batches
 
     def errors(
         self, batches: Batches, expectation: Expectation | None, rel: np.ndarray
@@ -96,8 +96,8 @@ class RankedLists:
                 else:
                     is_defined = ~np.isnan(expectation.values[lists])
                     lists, columns = lists[is_defined], columns[is_defined]
-                    found = expectation.infer(lists, columns, expectation.values[lists])
-                    p, converged[lists] = found.p, found.done
+                    solution = expectation.infer(lists, columns, expectation.values[lists])
+                    p, converged[lists] = solution.p, solution.done
                 for r, level in enumerate(rel):
                     out[lists, r] = _entropy.curve_errors(columns, p, self.labels >= level)
 
@@ -147,9 +147,9 @@ class Expectation:
         self.w = np.zeros_like(tables.u) if pairs is None else pairs.weights
         worth = self.gain[column_of[judgments.codes]]
         orders = (-np.arange(float(len(worth))), -worth, worth)
-        found = measure(judgments, map(lists.by_worth, orders), [plan])
-        self.values, *self.ends = found.values[:, 0]
-        self.empty = found.empty[0]
+        measured = measure(judgments, map(lists.by_worth, orders), [plan])
+        self.values, *self.ends = measured.values[:, 0]
+        self.empty = measured.empty[0]
 
     def infer(
         self, lists: np.ndarray, columns: np.ndarray, values: np.ndarray
@@ -175,8 +175,8 @@ class Expectation:
         high = np.where(worst == best, low, high)  # the value says nothing
         slope = np.divide(best - worst, high - low, out=np.zeros(len(low)), where=high != low)
         target = low + np.divide(values - worst, slope, out=np.zeros(len(low)), where=slope != 0)
-        found = _entropy.infer(forms, target, low, high)
-        return found._replace(mean=worst + slope * (found.mean - low))
+        solution = _entropy.infer(forms, target, low, high)
+        return solution._replace(mean=worst + slope * (solution.mean - low))
 
 
 def _one_hot(sorted_places: np.ndarray, place: np.ndarray) -> np.ndarray:

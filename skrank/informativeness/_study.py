@@ -209,8 +209,8 @@ def study(
     fewest = check.check_count("min_retrieved", min_retrieved, "documents of each label")
     top = check.check_max_grade(max_grade)
     asked = unique_metrics(metrics)
-    for name, one in asked.items():
-        if one.condensed and not condensed:
+    for name, metric in asked.items():
+        if metric.condensed and not condensed:
             raise ValueError(
                 f"{name} is measured on condensed lists, but the lists of the study are not "
                 "condensed: leave condensed out of the metric, and pass condensed=True to the "
@@ -240,12 +240,12 @@ def study(
             chosen = np.flatnonzero(is_long)
             lists = RankedLists(part["label"].to_numpy(), row.size().to_numpy(), ranks)
             batches = lists.batches(chosen)
-            found = []
+            results = []
             for one in asked.values():
                 expectation = Expectation(one, lists, top)
-                found.append((expectation.values, *lists.errors(batches, expectation, levels)))
+                results.append((expectation.values, *lists.errors(batches, expectation, levels)))
                 bar.update(part["run"].nunique())
-            by_metric = (np.stack(each, axis=1)[chosen] for each in zip(*found, strict=True))
+            by_metric = (np.stack(each, axis=1)[chosen] for each in zip(*results, strict=True))
             parts.append((lists.errors(batches, None, levels)[0][chosen], *by_metric))
             table.append(counts.index.to_frame(index=False).assign(ranks=ranks).iloc[chosen])
     uninformed, values, errors, converged = map(np.concatenate, zip(*parts, strict=True))

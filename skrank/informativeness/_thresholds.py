@@ -180,30 +180,30 @@ def select_thresholds(
     top = int(labels.max())
     if candidates is None:
         candidates = threshold_grid(top, n_steps)
-    given = check.several("candidates", candidates, ())
-    metrics = [GAP(thresholds=check.check_thresholds(one, top)) for one in given]
-    found = study(
+    choices = check.several("candidates", candidates, ())
+    metrics = [GAP(thresholds=check.check_thresholds(choice, top)) for choice in choices]
+    studied = study(
         known, runs, metrics, rel=rel, k=k, condensed=condensed,
         min_retrieved=min_retrieved, progress=progress,
     )  # fmt: skip
-    table = found.mean.set_axis([one.thresholds for one in metrics], axis=0)
+    table = studied.mean.set_axis([metric.thresholds for metric in metrics], axis=0)
     table["criterion"] = table.mean(axis=1)
     criterion = table["criterion"].to_numpy()
     best = metrics[int(np.argmin(criterion))]
     unequal = [max(thresholds) - min(thresholds) for thresholds in table.index]
     balanced = min(range(len(metrics)), key=lambda i: (unequal[i], criterion[i]))
-    error, better = _left_out(found, balanced)
+    error, better = _left_out(studied, balanced)
     return ThresholdChoice(
-        tuple(best.thresholds or ()), best, table, found,
+        tuple(best.thresholds or ()), best, table, studied,
         error, tuple(table.index[balanced]), better,
     )  # fmt: skip
 
 
-def _left_out(found: Study, balanced: int) -> tuple[float, bool]:
+def _left_out(studied: Study, balanced: int) -> tuple[float, bool]:
     """Leave-one-out error over queries; True if it is significantly below that of `balanced`."""
-    shape = -1, len(found.metrics), len(found.rel)
-    errors = found.by("qid").to_numpy().reshape(shape).mean(axis=2)
-    n_lists = found.lists.groupby("qid", sort=False).size().to_numpy()
+    shape = -1, len(studied.metrics), len(studied.rel)
+    errors = studied.by("qid").to_numpy().reshape(shape).mean(axis=2)
+    n_lists = studied.lists.groupby("qid", sort=False).size().to_numpy()
     if len(errors) < 2:
         return float("nan"), False
     sums = errors * n_lists[:, None]
@@ -284,7 +284,7 @@ def thresholds_from_clicks(
         )
     clicks_by_grade = np.bincount(rows, clicked, minlength=top + 1)
     views_by_grade = np.bincount(rows, views, minlength=top + 1)
-    found = clicks_by_grade[1:]
+    steps = clicks_by_grade[1:]
     if method == "rate":
         from sklearn.isotonic import isotonic_regression
 
@@ -294,13 +294,13 @@ def thresholds_from_clicks(
                 "rate is unknown: pass rows of all grades, or method='share'."
             )
         rates = clicks_by_grade / views_by_grade
-        found = np.diff(isotonic_regression(rates, sample_weight=views_by_grade))
-    if not found.sum() > 0:
+        steps = np.diff(isotonic_regression(rates, sample_weight=views_by_grade))
+    if not steps.sum() > 0:
         raise ValueError(
             "no document above grade 0 was clicked, or the click rate does not rise with the "
             "grade: pass more rows."
         )
-    return tuple((found / found.sum()).tolist())
+    return tuple((steps / steps.sum()).tolist())
 
 
 def _whole_numbers(name: str, values: ArrayLike, n_rows: int | None = None) -> np.ndarray:

@@ -154,22 +154,22 @@ class PrecisionRecallDisplay(Display):
         (2, 48, 2)
         >>> plt.close(display.figure_)
         """
-        one = _curve_metric(metric)
+        chosen = _curve_metric(metric)
         check.check_same_index(relevance=relevance, scores=scores, groups=groups)
         ids = require_groups(groups, relevance, who=cls.__name__)
-        given = {key: getattr(one, key) for key in _PARAMETERS[type(one)]}
-        if isinstance(one, metrics.GAP):
-            curve = metrics.graded_precision_recall_curve(relevance, scores, groups=ids, **given)
+        fixed = {key: getattr(chosen, key) for key in _PARAMETERS[type(chosen)]}
+        if isinstance(chosen, metrics.GAP):
+            curve = metrics.graded_precision_recall_curve(relevance, scores, groups=ids, **fixed)
             display = cls(
                 curve.recall, curve.precision, value=curve.gap, n_queries=curve.n_queries,
                 n_empty=curve.n_empty, name=name,
             )  # fmt: skip
             return display.plot(ax, **kwargs)
-        values = replace(one, ties="stable").per_query(relevance, scores, groups=ids)
+        values = replace(chosen, ties="stable").per_query(relevance, scores, groups=ids)
         n_queries = int(values.notna().sum())
         if n_queries == 0:
-            raise ValueError(f"no query has a relevant document, so {one} is not defined.")
-        points = metrics.eleven_point_curve(relevance, scores, groups=ids, **given)
+            raise ValueError(f"no query has a relevant document, so {chosen} is not defined.")
+        points = metrics.eleven_point_curve(relevance, scores, groups=ids, **fixed)
         display = cls(
             np.arange(11) / 10, points, graded=False, value=float(np.mean(points)),
             n_queries=n_queries, n_empty=len(values) - n_queries, name=name,
@@ -234,10 +234,10 @@ class PrecisionRecallDisplay(Display):
         >>> plt.close(display.figure_)
         """
         ids = require_groups(groups, y, X, who=f"{cls.__name__}.from_estimator")
-        one = _curve_metric(metric)
+        kind = _curve_metric(metric)
         scores = predicted_scores(estimator, X, response_method)
         name = name or type(estimator).__name__
-        return cls.from_predictions(y, scores, groups=ids, metric=one, name=name, ax=ax, **kwargs)
+        return cls.from_predictions(y, scores, groups=ids, metric=kind, name=name, ax=ax, **kwargs)
 
     def _draw(self, ax: Axes, style: Options) -> None:
         measure, xlabel, ylabel = _NAMES[self.graded]
@@ -266,12 +266,12 @@ class PrecisionRecallDisplay(Display):
 
 def _curve_metric(metric: str | Metric) -> Metric:
     """The metric of a curve, after a check that its curve depends on all of its parameters."""
-    one = metrics.metric(metric)
-    names = _PARAMETERS.get(type(one), ())
-    if names and one == type(one)(**{key: getattr(one, key) for key in names}):
-        return one
+    chosen = metrics.metric(metric)
+    names = _PARAMETERS.get(type(chosen), ())
+    if names and chosen == type(chosen)(**{key: getattr(chosen, key) for key in names}):
+        return chosen
     curves = "; ".join(f"{kind.names[0]}, with {', '.join(of)}" for kind, of in _PARAMETERS.items())
-    raise ValueError(f"metric={str(one)!r} has no curve: choose {curves}.")
+    raise ValueError(f"metric={str(chosen)!r} has no curve: choose {curves}.")
 
 
 class LinesDisplay(Display):
@@ -369,17 +369,17 @@ class LinesDisplay(Display):
 
         if not isinstance(powers, Mapping) or not powers:
             raise ValueError("powers is empty: pass a dict of results of discriminative_power.")
-        for name, one in powers.items():
-            check.check_result(f"powers[{name!r}]", one, DiscriminativePower, "skrank.stats")
+        for name, result in powers.items():
+            check.check_result(f"powers[{name!r}]", result, DiscriminativePower, "skrank.stats")
         confidence, alpha = check.check_confidence(next(iter(powers.values())).confidence)
-        if any(one.confidence != confidence for one in powers.values()):
+        if any(result.confidence != confidence for result in powers.values()):
             raise ValueError("powers have different confidence: compute all with the same.")
-        lines = pd.DataFrame({name: pd.Series(one.asl_curve) for name, one in powers.items()})
+        lines = pd.DataFrame({name: pd.Series(result.asl_curve) for name, result in powers.items()})
         lines = lines.where(lines > 0).rename(index=lambda number: number + 1)
         least = np.nanmin(lines.to_numpy(), initial=alpha)
         looks: dict[Any, Options] = {}
-        for name, one in powers.items():
-            share = f"{one.power:.1%}, difference {one.required_difference:.3f}"
+        for name, result in powers.items():
+            share = f"{result.power:.1%}, difference {result.required_difference:.3f}"
             looks[name] = {"label": f"{shown(name)} ({share})"}
         label = f"{100 * confidence:g} % confidence"
         lines[label], looks[label] = alpha, {"color": "black", "linestyle": "--", "linewidth": 1}

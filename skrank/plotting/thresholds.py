@@ -76,9 +76,9 @@ class InformativenessDisplay(Display):
         check.check_table("mean", mean, ())
         parsed = {name: metrics.metric(name) for name in mean.index}
         candidates = {
-            name: one.thresholds
-            for name, one in parsed.items()
-            if isinstance(one, metrics.GAP) and one.thresholds is not None
+            name: metric.thresholds
+            for name, metric in parsed.items()
+            if isinstance(metric, metrics.GAP) and metric.thresholds is not None
         }
         widths = {len(g) for g in candidates.values()}
         if len(candidates) < 2 or len(widths) > 1:

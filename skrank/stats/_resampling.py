@@ -153,8 +153,8 @@ def share_reached(reached: np.ndarray, n_resamples: int, *, every: bool) -> np.n
     Unless all possible resamples were visited, the data count as one more resample, so that no
     p-value is 0 (Phipson and Smyth 2010).
     """
-    more = 0 if every else 1
-    return (more + reached) / (more + n_resamples)
+    observed = 0 if every else 1
+    return (observed + reached) / (observed + n_resamples)
 
 
 def centred(z: np.ndarray, mean: np.ndarray) -> np.ndarray:

@@ -201,17 +201,17 @@ def _resampled_t(
     rows = max(1, _CACHED // n_pairs)
     columns = [block.pairs if len(blocks) > 1 else slice(None) for block in blocks]
     z_squared = [block.z**2 for block in blocks]
-    found = []
+    largest = []
     for sample in samples:
         for start in range(0, len(sample[0]), rows):
             part = tuple(factors[start : start + rows] for factors in sample)
             mean, variance = np.empty((2, len(part[0]), n_pairs))
-            for block, squares, own in zip(blocks, z_squared, columns, strict=True):
-                mean[:, own], variance[:, own] = _resampled_moments(block, squares, part)
+            for block, squares, places in zip(blocks, z_squared, columns, strict=True):
+                mean[:, places], variance[:, places] = _resampled_moments(block, squares, part)
             t_squared = standardised(mean**2, np.maximum(variance, least))
-            found.append(t_squared.max(axis=1))
+            largest.append(t_squared.max(axis=1))
             bar.update(len(mean))
-    return np.sort(np.sqrt(np.concatenate(found)))
+    return np.sort(np.sqrt(np.concatenate(largest)))
 
 
 def _resampled_moments(

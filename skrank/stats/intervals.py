@@ -236,9 +236,9 @@ def _by_column(
         common = None if (w == w[0]).all() else w
         bounds[:, columns] = interval(np.ascontiguousarray(matrix[kept][:, columns].T), common)
     n_queries = (~np.isnan(matrix) & (weight > 0)).sum(axis=0)
-    found = (*bounds, n_queries, len(matrix) - n_queries)
+    fields = (*bounds, n_queries, len(matrix) - n_queries)
     if np.ndim(values) == 1:
-        found = tuple(array.item() for array in found)
-    mean, low, high, n_queries, n_dropped = found
+        fields = tuple(array.item() for array in fields)
+    mean, low, high, n_queries, n_dropped = fields
     names = names_of_columns(values, matrix.shape[1])
     return Interval(mean, low, high, confidence, n_queries, n_dropped, names)

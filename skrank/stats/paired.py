@@ -90,7 +90,7 @@ class PairedTest(Printed):
             f"p_{'' if self._corrected else 'un'}corrected": self.p_value,
             "queries": self.n_queries,
         }  # fmt: skip
-        return pd.DataFrame({name: one for name, one in columns.items() if one is not None})
+        return pd.DataFrame({name: array for name, array in columns.items() if array is not None})
 
     @property
     def _corrected(self) -> bool:
@@ -122,8 +122,8 @@ def run_test(
 ) -> PairedTest:
     """Test all pairs; `function` returns the `fields` of the result for a block of pairs."""
     values = pairs.measure(function, len(fields), width, progress)
-    found = dict(zip(fields, values, strict=True))
-    return PairedTest(name=name, **pairs.described, **found, **known)
+    by_field = dict(zip(fields, values, strict=True))
+    return PairedTest(name=name, **pairs.described, **by_field, **known)
 
 
 @check.of_one_matrix
@@ -326,10 +326,10 @@ def _flip_p_value(z: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
     with _resampling.one_thread():
         if n_queries <= math.log2(n_resamples):
             return _flip_shares(z)
-        found = np.zeros(len(z), np.int64)
+        counts = np.zeros(len(z), np.int64)
         for flips in _resampling.sign_flips(n_queries, n_resamples, seed):
-            found += _flip_counts(z, flips)
-    return _resampling.share_reached(found, n_resamples, every=False)
+            counts += _flip_counts(z, flips)
+    return _resampling.share_reached(counts, n_resamples, every=False)
 
 
 @check.of_one_matrix

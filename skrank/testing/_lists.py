@@ -147,6 +147,6 @@ def make_lists(
         scores = np.concatenate([scores, *(values for _, values in SPECIAL.values())])
         names = [np.full(len(labels), name, object) for name, (labels, _) in SPECIAL.items()]
         groups = np.concatenate([groups, *names])
-    made = ScoredLists(relevance, scores, groups)
+    lists = ScoredLists(relevance, scores, groups)
     scattered = check.check_flag("scattered", scattered)
-    return made.reordered(rng.permutation(len(groups))) if scattered else made
+    return lists.reordered(rng.permutation(len(groups))) if scattered else lists

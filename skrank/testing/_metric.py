@@ -80,9 +80,9 @@ class Case:
         """Value of `settled` by `definition` for each query, NaN where it is not defined."""
         if self.definition is None:
             raise Inapplicable("no definition is given")
-        given = {"max_grade": data.max_grade, "k": k or self.metric.k}
+        known = {"max_grade": data.max_grade, "k": k or self.metric.k}
         definition = partial(
-            self.definition, **{name: value for name, value in given.items() if self.takes(name)}
+            self.definition, **{name: value for name, value in known.items() if self.takes(name)}
         )
         evaluate = _orders.stable if self.metric.strict else _orders.tie_expectation
         values = [evaluate(definition, scores, labels) for scores, labels in data.queries()]
@@ -103,9 +103,9 @@ def values_equal_the_definition(case: Case) -> None:
             values, expected = per_query(case.settled, data), case.expected(data)
             hold(not np.any(np.isnan(values) & ~np.isnan(expected)), UNDEFINED)
             close(values, expected)
-    for one in case.cut if case.takes("k") else ():
+    for cut in case.cut if case.takes("k") else ():
         data = make_lists(3)
-        close(per_query(one, data), case.expected(data, one.k))
+        close(per_query(cut, data), case.expected(data, cut.k))
 
 
 def ties_count_as_the_mean_over_their_orders(case: Case) -> None:
@@ -149,12 +149,12 @@ def ideal_lists_are_best(case: Case) -> None:
 def ranks_below_a_cutoff_do_not_count(case: Case) -> None:
     """Documents below the cut-off may be in any order."""
     rng, data = np.random.default_rng(16), judged_lists(16)
-    for one in case.cut:
+    for cut in case.cut:
         scores = data.scores.copy()
         for rows in data.rows_of_queries():
-            below = rows[np.argsort(-scores[rows])][one.k :]
+            below = rows[np.argsort(-scores[rows])][cut.k :]
             scores[below] = rng.permutation(scores[below])
-        close(per_query(one, data.with_scores(scores)), per_query(one, data))
+        close(per_query(cut, data.with_scores(scores)), per_query(cut, data))
 
 
 def cutoffs_cut_the_ideal_list(case: Case) -> None:
@@ -163,9 +163,9 @@ def cutoffs_cut_the_ideal_list(case: Case) -> None:
     A metric with a parameter `normalize` has a choice, and a definition with an argument `k`
     decides otherwise.
     """
-    one = case.metric
-    divided = one.ideal_cutoff != 0 and not one.strict
-    assume(divided and not hasattr(one, "normalize"), "it is not divided by an ideal list")
+    metric = case.metric
+    divided = metric.ideal_cutoff != 0 and not metric.strict
+    assume(divided and not hasattr(metric, "normalize"), "it is not divided by an ideal list")
     assume(not case.takes("k"), "the definition has cut-offs")
     best = ScoredLists(np.array([3, 3, 2, 1, 1, 0]), -np.arange(6.0), np.zeros(6, int))
     for cut in case.cut:
@@ -267,11 +267,11 @@ def scorers_measure_it(case: Case) -> None:
     """Scorers of scikit-learn return its value on each fold, with the grades of all labels."""
     labels, scores, groups = data = judged_lists(22)
     X, y, cv = scores[:, None], with_groups(labels, groups), QueryKFold(3)
-    found = cross_validate(FirstFeature(), X, y, scoring=scorer(case.settled), cv=cv)["test_score"]
+    means = cross_validate(FirstFeature(), X, y, scoring=scorer(case.settled), cv=cv)["test_score"]
     on = case.settled.on_scale(data.max_grade)
     sign = 1 if on.greater_is_better else -1
     tests = [test for _, test in cv.split(X, y)]
-    close(found, [sign * on(labels[one], scores[one], groups=groups[one]) for one in tests])
+    close(means, [sign * on(labels[rows], scores[rows], groups=groups[rows]) for rows in tests])
 
 
 def eval_metrics_of_boosters_measure_it(case: Case) -> None:
@@ -351,6 +351,6 @@ def check_metric(
     >>> "ties count as the mean over their orders" in check_metric("rr", definition)
     True
     """
-    one = replace(metric(metric_or_name), ties="average", empty="skip")
+    chosen = replace(metric(metric_or_name), ties="average", empty="skip")
     monotone = check.check_flag("monotone", monotone)
-    return run(one, PROPERTIES, Case(one, definition, monotone))
+    return run(chosen, PROPERTIES, Case(chosen, definition, monotone))

@@ -38,10 +38,10 @@ class ObjectiveCase:
         """Lists without ties, some of whose documents have no label."""
         return make_lists(31, missing=0, n_queries=12, longest=9, special=False)
 
-    def gradient(self, data: ScoredLists, **more: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    def gradient(self, data: ScoredLists, **options: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and hessian from a call of the objective."""
         objective = self.objective.on_scale(self.data.max_grade)
-        return objective(data.relevance, data.scores, groups=data.groups, **more)
+        return objective(data.relevance, data.scores, groups=data.groups, **options)
 
     def bound(self, data: ScoredLists, dtype: type = np.float64, times: int = 1) -> np.ndarray:
         """Gradient and hessian as boosters compute them, from the last of some equal calls."""
@@ -51,7 +51,7 @@ class ObjectiveCase:
         out: np.ndarray = np.full((2, len(scores)), np.nan, dtype)
         for _ in range(times):
             bound.gradient(scores, *out)
-        return np.stack([judgments.queries.scatter(one) for one in out])
+        return np.stack([judgments.queries.scatter(values) for values in out])
 
 
 def gradients_are_numbers(case: ObjectiveCase) -> None:

@@ -93,18 +93,18 @@ def check_copies(thing: Metric | Objective) -> None:
         # pickle cannot copy a local class or function; joblib uses cloudpickle for them
         if "local object" not in str(error) and "attribute lookup" not in str(error):
             raise
-    for one in copies:
-        hold(one == thing and hash(one) == hash(thing), "a copy is not equal")
+    for copied in copies:
+        hold(copied == thing and hash(copied) == hash(thing), "a copy is not equal")
 
 
 def check_boosters(objective: Objective) -> None:
     """The callables for both boosters return the gradients of a call, in single precision."""
     for name, adapter, data, native in in_boosters():
-        found = adapter.objective(objective)(data.scores, native)
+        gradients = adapter.objective(objective)(data.scores, native)
         grad, hess = objective(data.relevance, data.scores, groups=data.groups)
         factor = 2 if name == "xgboost" else 1  # of hessians
-        for one, expected in zip(found, (grad, factor * hess), strict=True):
-            assert_allclose(one, expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
+        for values, expected in zip(gradients, (grad, factor * hess), strict=True):
+            assert_allclose(values, expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
 
 
 def in_boosters() -> Iterator[tuple[str, Any, ScoredLists, Any]]:
@@ -119,6 +119,6 @@ def in_boosters() -> Iterator[tuple[str, Any, ScoredLists, Any]]:
         if name == "xgboost":
             native = booster.DMatrix(features, data.relevance, qid=qid)
         else:
-            given = {"group": np.bincount(qid), "params": {"verbose": -1}}
-            native = booster.Dataset(features, data.relevance, **given).construct()
+            options = {"group": np.bincount(qid), "params": {"verbose": -1}}
+            native = booster.Dataset(features, data.relevance, **options).construct()
         yield name, import_module(f"skrank.{name}"), data, native

@@ -54,10 +54,10 @@ class MetricAccumulator:
         self.metrics = unique_metrics(metrics)
         self.max_grade = check.check_max_grade(max_grade)
         self.process_group = process_group
-        for one in self.metrics.values():
-            if one.needs_scale and self.max_grade is None:
+        for metric in self.metrics.values():
+            if metric.needs_scale and self.max_grade is None:
                 raise ValueError(
-                    f"{one} needs max_grade, such as max_grade=4: a batch may lack it."
+                    f"{metric} needs max_grade, such as max_grade=4: a batch may lack it."
                 )
         self.reset()
 
@@ -107,8 +107,8 @@ class MetricAccumulator:
             ranking = Ranking(judgments, batch.scores.double().numpy())
             metrics, mass = list(self.metrics.values()), weight[batch.filled]
             with plain_up_to(-1):  # compiled, as `update` is called for each batch
-                found = measure(judgments, [ranking], metrics, mass, max_grade=self.max_grade)
-            self._parts.append((found.values[0], found.weights[0]))
+                measured = measure(judgments, [ranking], metrics, mass, max_grade=self.max_grade)
+            self._parts.append((measured.values[0], measured.weights[0]))
         self._seen = seen
 
     def compute(self) -> dict[str, float]:
@@ -123,8 +123,8 @@ class MetricAccumulator:
         parts = (part for parts in ranks for part in parts)
         values, mass = map(np.hstack, zip(*parts, strict=True))
         empty = np.zeros(values.shape, np.bool_)
-        found = Measured(values[None], mass[None], empty, tuple(self.metrics.values()))
-        return dict(zip(self.metrics, found.means()[0].tolist(), strict=True))
+        measured = Measured(values[None], mass[None], empty, tuple(self.metrics.values()))
+        return dict(zip(self.metrics, measured.means()[0].tolist(), strict=True))
 
     def _seen_with(self, ids: Values, n_queries: int) -> set[int]:
         """The numbers of all queries so far, after a check that those of a batch are new."""
@@ -134,11 +134,11 @@ class MetricAccumulator:
                 f"ids has {len(numbers)} numbers for {n_queries} queries: give one each."
             )
         seen = set(self._seen)
-        for one in numbers:
-            if one in seen:
+        for query in numbers:
+            if query in seen:
                 raise ValueError(
-                    f"query {one} of ids comes twice: batches must hold whole queries, each query "
-                    "in one batch. Call reset() between epochs."
+                    f"query {query} of ids comes twice: batches must hold whole queries, each in "
+                    "one batch. Call reset() between epochs."
                 )
-            seen.add(one)
+            seen.add(query)
         return seen

@@ -113,10 +113,10 @@ class Batch:
 
     def put(self, values: np.ndarray) -> torch.Tensor:
         """Values on the device of the scores; real numbers in the dtype of the scores."""
-        found = torch.from_numpy(values)
-        if found.is_floating_point():
-            found = found.to(self.scores.dtype)
-        return found.to(self.device, non_blocking=True)
+        tensor = torch.from_numpy(values)
+        if tensor.is_floating_point():
+            tensor = tensor.to(self.scores.dtype)
+        return tensor.to(self.device, non_blocking=True)
 
     def spread(self, values: torch.Tensor) -> torch.Tensor:
         """Values per query as values per kept document."""
@@ -130,9 +130,9 @@ class Batch:
             values = out
         return values.view(self.shape)
 
-    def weights(self, given: Values, *, highest: float) -> np.ndarray:
+    def weights(self, values: Values, *, highest: float) -> np.ndarray:
         """One weight per query, from 0 to `highest`."""
-        weights = on_host("weights", given)
+        weights = on_host("weights", values)
         if weights.shape != (len(self),):
             raise ValueError(
                 f"weights have shape {weights.shape} for {len(self)} queries: give one per query."

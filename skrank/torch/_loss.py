@@ -169,11 +169,11 @@ class RankingLoss(nn.Module):
                 value = value.sum()
         return _WithGradient.apply(scores, value, gradient, batch)
 
-    def _weight(self, batch: Batch, given: Values | None) -> np.ndarray:
+    def _weight(self, batch: Batch, weights: Values | None) -> np.ndarray:
         """Factor of the loss of each query, (n_queries,)."""
         weight = batch.filled.astype(np.float64)
-        if given is not None:
-            weight *= batch.weights(given, highest=check.HEAVIEST_QUERY)
+        if weights is not None:
+            weight *= batch.weights(weights, highest=check.HEAVIEST_QUERY)
         if self.reduction == "mean":
             total, ranks = float(weight.sum()), n_ranks(self.process_group) if self.training else 1
             if ranks > 1:
@@ -204,9 +204,9 @@ class _WithGradient(torch.autograd.Function):
 
 def _prepared(objective: Objective, max_grade: int | None) -> Objective:
     """The objective with the highest grade `max_grade`; raises if it needs one."""
-    for _, one in objective.terms:
-        if max_grade is None and (one.needs_scale or getattr(one, "metric", one).needs_scale):
-            who = getattr(one, "metric", type(one).__name__)
+    for _, term in objective.terms:
+        if max_grade is None and (term.needs_scale or getattr(term, "metric", term).needs_scale):
+            who = getattr(term, "metric", type(term).__name__)
             raise ValueError(f"{who} needs max_grade, such as max_grade=4: a batch may lack it.")
     return objective if max_grade is None else objective.on_scale(max_grade)
 
@@ -223,15 +223,15 @@ def kernel_losses(
     losses: np.ndarray = np.zeros(len(judgments.queries), real)
     total: np.ndarray = np.zeros(len(scores), real)
     grad, hess = np.zeros((2, len(scores)), real)
-    for weight, one in terms:
-        bound: Any = one.bind(judgments, max_grade=max_grade)
-        if one.is_function or isinstance(one, Softmax):  # random gains change between calls
+    for weight, term in terms:
+        bound: Any = term.bind(judgments, max_grade=max_grade)
+        if term.is_function or isinstance(term, Softmax):  # random gains change between calls
             value = bound.losses(scores, grad, hess)
         else:
             bound.gradient(scores, grad, hess)
-            if isinstance(one, LambdaRank):
+            if isinstance(term, LambdaRank):
                 pairs = np.log2(1.0 + bound.totals) if bound.sum_norm else bound.totals
-                value = pairs / (2.0 * one.sigmoid)
+                value = pairs / (2.0 * term.sigmoid)
             else:
                 absolute = np.abs(grad, dtype=np.float64)
                 value = 0.5 * np.add.reduceat(absolute, judgments.indptr[:-1])

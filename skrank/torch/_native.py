@@ -32,16 +32,16 @@ _WIDEST = 1e15  # bound of scaled scores: single precision can square their diff
 def refusal(objective: Objective, max_grade: int | None) -> str | None:
     """Why an objective has no native path; None if it has one."""
     two = Judgments(np.arange(2.0), Queries.single(2))  # families of tables depend on no label
-    for _, one in objective.terms:
-        if type(one) not in _LOSSES:
-            return f"{type(one).__name__} has kernels only"
-        if getattr(one, "random_gains", False):
+    for _, term in objective.terms:
+        if type(term) not in _LOSSES:
+            return f"{type(term).__name__} has kernels only"
+        if getattr(term, "random_gains", False):
             return "random_gains=True has kernels only"
-        if isinstance(one, LambdaRank):
-            tables = one.metric.bind(two, max_grade=max_grade).tables
+        if isinstance(term, LambdaRank):
+            tables = term.metric.bind(two, max_grade=max_grade).tables
             if not isinstance(tables, QuadraticTables) or tables.offset is not None:
                 sums = "a sum over documents and pairs with one weight per rank"
-                return f"{one.metric} is not {sums}"
+                return f"{term.metric} is not {sums}"
     return None
 
 
@@ -56,8 +56,8 @@ def native_losses(terms: Terms, batch: Batch, max_grade: int | None) -> Losses:
         rows = slice(indptr[first], indptr[first] + part.queries.n_rows)
         block = Dense.of(batch, batch.scores[rows], part, max_grade)
         loss, gradient = torch.zeros_like(block.scores[:, 0]), torch.zeros_like(block.scores)
-        for weight, one in terms:
-            value, slope = _LOSSES[type(one)](one, block)
+        for weight, term in terms:
+            value, slope = _LOSSES[type(term)](term, block)
             loss, gradient = loss + weight * value, gradient + weight * slope
         losses.append(loss)
         gradients.append(gradient.view(-1)[block.places])
@@ -68,7 +68,7 @@ def lambdarank(objective: LambdaRank, queries: Dense) -> Losses:
     """The loss is S / (2 sigmoid), see Notes of `RankingLoss`; for options see `LambdaRank`."""
     order, sigma = _ranked(objective, queries), objective.sigmoid
     parts = queries.scores, queries.codes, queries.valid
-    scores, codes, valid = (one.gather(1, order) for one in parts)
+    scores, codes, valid = (tensor.gather(1, order) for tensor in parts)
     queries = replace(queries, scores=scores, codes=codes, valid=valid)
     bound = queries.bind(objective.metric, objective.ideal_cutoff)
     delta = bound.inverse[:, None, None] * _deltas(bound)
@@ -104,7 +104,7 @@ def _deltas(metric: QuadraticSum) -> torch.Tensor:
     if w is not None and k is not None:
         below = w * k
         t = w[:, None] * (k.cumsum(1) - k) + (below.sum(2, keepdim=True) - below.cumsum(2)).mT
-        t_own, k_own = (one.diagonal(dim1=1, dim2=2)[:, :, None] for one in (t, k))
+        t_own, k_own = (tensor.diagonal(dim1=1, dim2=2)[:, :, None] for tensor in (t, k))
         half = t - t_own - w[torch.maximum(rank[:, None], rank)] * (k_own - k)
         change = change + half + half.mT
     change = torch.where(rank[:, None] > rank, change, -change).clamp(min=0.0)
@@ -130,10 +130,10 @@ def _drawn(seed: int, queries: Dense) -> torch.Tensor:
 
 def _hashed(numbers: torch.Tensor) -> torch.Tensor:
     """31 random bits of each integer."""
-    found = (numbers ^ (numbers >> 31)) % 2**31
+    bits = (numbers ^ (numbers >> 31)) % 2**31
     for factor in (0x45D9F3B, 0x119DE1F3, 0x45D9F3B):
-        found = ((found ^ (found >> 16)) * factor) % 2**31
-    return found
+        bits = ((bits ^ (bits >> 16)) * factor) % 2**31
+    return bits
 
 
 def softrank(objective: SoftRank, queries: Dense) -> Losses:

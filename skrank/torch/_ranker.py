@@ -262,7 +262,7 @@ class NeuralRanker(Ranker):
         check.check_training_weights(part.query_weights, part.queries)
         X, groups = self._scaled(part.X), part.queries.row_query
         data = QueryDataset(X, part.y, groups, sample_weight=part.weights)
-        given = checked_net_params(self.net_params)
+        net_params = checked_net_params(self.net_params)
         draws = OwnDraws(np.random.RandomState(seed))
         with progress(self.progress, self.epochs, "epochs") as bar:
             callbacks: dict[str, Callback] = {"progress": Counter(bar)}
@@ -275,16 +275,16 @@ class NeuralRanker(Ranker):
                 "max_epochs": self.epochs,
                 "batch_size": 16,
                 "train_split": None,
-                "iterator_train__shuffle": "iterator_train__sampler" not in given,
+                "iterator_train__shuffle": "iterator_train__sampler" not in net_params,
                 "iterator_train__collate_fn": features_and_labels,
                 "iterator_valid__batch_size": _ROWS,
                 "verbose": 0,
             }
             with check.about("net_params", also=TypeError):
                 with draws:
-                    params["module"] = self._network(part.X.shape[1], given)
-                params["callbacks"] = [*callbacks.items(), *given.pop("callbacks")]
-                net = QueryNet(draws=draws, **params | given).initialize()
+                    params["module"] = self._network(part.X.shape[1], net_params)
+                params["callbacks"] = [*callbacks.items(), *net_params.pop("callbacks")]
+                net = QueryNet(draws=draws, **params | net_params).initialize()
             self.net_ = net.partial_fit(data)
         history = self.net_.history
         self.n_epochs_ = self.best_epoch_ = len(history)
@@ -301,7 +301,7 @@ class NeuralRanker(Ranker):
         chosen = self.eval_metric
         if chosen is None:
             terms = as_objective(self.objective).terms
-            metrics = (one.metric for _, one in terms if hasattr(one, "metric"))
+            metrics = (term.metric for _, term in terms if hasattr(term, "metric"))
             chosen = next(metrics, self._scorer().metrics[0])
         with check.about("eval_metric"):
             named = unique_metrics(chosen)
@@ -322,15 +322,15 @@ class NeuralRanker(Ranker):
         """A new network; takes "module" and its arguments from `params`."""
         names = [name for name in params if name.startswith("module__")]
         arguments = {name.removeprefix("module__"): params.pop(name) for name in names}
-        made = params.pop("module", partial(layers, hidden_widths(self.hidden)))
-        if isinstance(made, nn.Module):
+        module = params.pop("module", partial(layers, hidden_widths(self.hidden)))
+        if isinstance(module, nn.Module):
             if names:
                 raise ValueError(f'{names[0]!r} needs a class or a function as "module".')
-            return copy.deepcopy(made)
-        network = made(n_features, **arguments) if callable(made) else made
+            return copy.deepcopy(module)
+        network = module(n_features, **arguments) if callable(module) else module
         if not isinstance(network, nn.Module):
             raise ValueError(
-                f"module={made!r} must be a torch.nn.Module, or a function of the number of "
+                f"module={module!r} must be a torch.nn.Module, or a function of the number of "
                 "features that returns a module."
             )
         return network
@@ -399,7 +399,7 @@ class Validation(Callback):
     ) -> None:
         self.metrics = metrics
         judgments = Judgments(valid.y, valid.queries)
-        plans = [one.bind(judgments, max_grade=max_grade) for one in metrics.values()]
+        plans = [metric.bind(judgments, max_grade=max_grade) for metric in metrics.values()]
         self.held_out = judgments, plans, valid.query_weights, X
 
     def __getstate__(self) -> dict[str, object]:
@@ -448,20 +448,20 @@ def hidden_widths(hidden: Sequence[int] | int) -> tuple[int, ...]:
 
 def checked_net_params(net_params: Options | None) -> Options:
     """A copy of `net_params`, with a list of callbacks; raises for arguments that skrank sets."""
-    given = {} if net_params is None else net_params
-    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
-        raise ValueError(f"net_params={given!r} must map names of arguments of skorch to values.")
-    for name in given:
-        for own, use in _OWN.items():
-            if name == own or name.startswith(f"{own}__"):
+    options = {} if net_params is None else net_params
+    if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
+        raise ValueError(f"net_params={options!r} must map names of arguments of skorch to values.")
+    for name in options:
+        for argument, use in _OWN.items():
+            if name == argument or name.startswith(f"{argument}__"):
                 raise ValueError(f"net_params has {name!r}: use {use} of NeuralRanker instead.")
-    callbacks = given.get("callbacks") or []
+    callbacks = options.get("callbacks") or []
     if not isinstance(callbacks, list) or not all(map(is_callback, callbacks)):
         raise ValueError(
             f"net_params has callbacks={callbacks!r}: give a list of callbacks of skorch, or of "
             "pairs (name, callback). callbacks__print_log=None leaves out a callback by its name."
         )
-    return {**given, "callbacks": callbacks}
+    return {**options, "callbacks": callbacks}
 
 
 def is_callback(item: Any) -> bool:

@@ -208,8 +208,8 @@ class Run:
         """The run of a checked table; ValueError if ranks contradict scores, unless `ranks`."""
         queries, table = by_query(table)
         scores = table["number"].to_numpy()
-        given = table["rank"].to_numpy() if "rank" in table.columns else None
-        run = cls(name, queries, table["docid"], scores, given, file)._ordered(scores)
+        column = table["rank"].to_numpy() if "rank" in table.columns else None
+        run = cls(name, queries, table["docid"], scores, column, file)._ordered(scores)
         if run.ranks is not None and not ranks:
             inside = np.diff(run.queries.row_query) == 0
             steps = np.diff(run.ranks)[inside & (run.scores[1:] < run.scores[:-1])]
@@ -325,18 +325,18 @@ def by_query(table: pl.DataFrame) -> tuple[Queries, pl.DataFrame]:
     return Queries(ids, np.cumsum([0, *blocks["len"].to_list()])), table
 
 
-def _nested(given: Qrels | Run, numbers: list[Any]) -> dict[str, dict[str, Any]]:
+def _nested(source: Qrels | Run, numbers: list[Any]) -> dict[str, dict[str, Any]]:
     """Numbers by document by query."""
-    indptr = given.queries.indptr.tolist()
-    pairs = list(zip(given.documents.to_list(), numbers, strict=True))
+    indptr = source.queries.indptr.tolist()
+    pairs = list(zip(source.documents.to_list(), numbers, strict=True))
     return {
         query: dict(pairs[start:stop])
-        for query, start, stop in zip(given.queries.ids, indptr[:-1], indptr[1:], strict=True)
+        for query, start, stop in zip(source.queries.ids, indptr[:-1], indptr[1:], strict=True)
     }
 
 
-def _frame(given: Qrels | Run, **column: np.ndarray) -> pd.DataFrame:
+def _frame(source: Qrels | Run, **column: np.ndarray) -> pd.DataFrame:
     import pandas as pd
 
-    qid = pd.Index(given.queries.ids).repeat(given.queries.sizes)
-    return pd.DataFrame({"qid": qid, "docid": pd.Index(given.documents.to_list())} | column)
+    qid = pd.Index(source.queries.ids).repeat(source.queries.sizes)
+    return pd.DataFrame({"qid": qid, "docid": pd.Index(source.documents.to_list())} | column)

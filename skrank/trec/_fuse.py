@@ -157,13 +157,13 @@ def fuse(
         scores *= np.count_nonzero(~np.isnan(values), axis=1) if method == "combmnz" else 1
     with check.about("the fused run"):
         fused = Run.from_arrays(wide["qid"], wide["docid"], scores, name=name)
-    given = None if used is None else dict(zip(named, used.tolist(), strict=True))
-    return dataclasses.replace(fused, weights=given)
+    by_run = None if used is None else dict(zip(named, used.tolist(), strict=True))
+    return dataclasses.replace(fused, weights=by_run)
 
 
-def _table(given: Run | Qrels, **columns: object) -> pl.DataFrame:
-    ids = pl.Series(np.repeat(given.queries.ids, given.queries.sizes).tolist(), dtype=pl.String)
-    return pl.DataFrame({"qid": ids, "docid": given.documents}).with_columns(**columns)
+def _table(source: Run | Qrels, **columns: object) -> pl.DataFrame:
+    ids = pl.Series(np.repeat(source.queries.ids, source.queries.sizes).tolist(), dtype=pl.String)
+    return pl.DataFrame({"qid": ids, "docid": source.documents}).with_columns(**columns)
 
 
 def _cross_fitted(

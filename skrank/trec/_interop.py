@@ -52,21 +52,21 @@ def ir_measure(name: str | Metric) -> Measure:
     """
     import ir_measures
 
-    one = metric(name)
-    if one.needs_scale or one.average != "macro":
+    chosen = metric(name)
+    if chosen.needs_scale or chosen.average != "macro":
         raise ValueError(
-            f"ir_measures measures each query of {one} by itself, and takes arithmetic means: give "
-            'max_grade, or choose average="macro".'
+            f"ir_measures measures each query of {chosen} by itself, and takes arithmetic means: "
+            'give max_grade, or choose average="macro".'
         )
-    counted = dataclasses.replace(one, empty=0) if one.empty == "skip" else one
+    counted = dataclasses.replace(chosen, empty=0) if chosen.empty == "skip" else chosen
 
     def values(qrels: pd.DataFrame, run: pd.DataFrame) -> Iterator[tuple[str, float]]:
         has = qrels["query_id"].isin(run["query_id"])
         if has.any():  # a query without judgments does not count
-            found = evaluate(qrels[has], run, counted).per_query.iloc[:, 0]
-            yield from found.droplevel("system").items()
+            per_query = evaluate(qrels[has], run, counted).per_query.iloc[:, 0]
+            yield from per_query.droplevel("system").items()
 
-    return ir_measures.define(values, name=str(one), support_cutoff=False)
+    return ir_measures.define(values, name=str(chosen), support_cutoff=False)
 
 
 def run_lines(run: object) -> str:

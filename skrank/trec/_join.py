@@ -74,12 +74,12 @@ class Pool:
         at = np.minimum(np.searchsorted(self._keys, key), n_rows - 1)
         judged = np.full(len(query), n_rows)  # rows of the judgments, or beyond
         judged[known] = np.where(self._keys[at] == key, self._order[at], n_rows)
-        found = judged < n_rows
+        in_pool = judged < n_rows
         rest = np.ones(n_rows, bool)
-        rest[judged[found]] = False
+        rest[judged[in_pool]] = False
         both = np.concatenate([query, self._query[rest]])
         rows = np.concatenate([judged, np.flatnonzero(rest)])[np.argsort(both, kind="stable")]
-        sizes, retrieved = (np.bincount(one, minlength=n_queries) for one in (both, query))
+        sizes, retrieved = (np.bincount(owner, minlength=n_queries) for owner in (both, query))
         labelled = np.append(self.codes < self.unjudged, False)
         n_judged = int(np.count_nonzero(labelled[judged]))
         return Joined(rows.astype(np.int32), sizes, retrieved, n_judged)
@@ -93,9 +93,9 @@ class JoinedJudgments(Judgments):
 
     def __init__(self, pool: Pool, joined: Sequence[Joined]) -> None:
         outside = pool.codes.dtype.type(pool.unjudged + 1)
-        self.codes = np.append(pool.codes, outside)[np.concatenate([one.rows for one in joined])]
-        self.indptr = np.concatenate(([0], np.cumsum([one.sizes for one in joined])))
-        self.retrieved = np.concatenate([one.retrieved for one in joined])
+        self.codes = np.append(pool.codes, outside)[np.concatenate([run.rows for run in joined])]
+        self.indptr = np.concatenate(([0], np.cumsum([run.sizes for run in joined])))
+        self.retrieved = np.concatenate([run.retrieved for run in joined])
         self.queries = Queries(np.tile(pool.qrels.queries.ids, len(joined)), self.indptr)
         self.labels, self.unjudged, self._pool = pool.labels, pool.unjudged, pool
         self.n_labels = pool.unjudged
