@@ -39,7 +39,7 @@ def refusal(objective: Objective, max_grade: int | None) -> str | None:
             return "random_gains=True has kernels only"
         if isinstance(term, LambdaRank):
             tables = term.metric.bind(two, max_grade=max_grade).tables
-            if not isinstance(tables, QuadraticTables) or tables.offset is not None:
+            if type(tables) is not QuadraticTables or tables.offset is not None:
                 sums = "a sum over documents and pairs with one weight per rank"
                 return f"{term.metric} is not {sums}"
     return None
