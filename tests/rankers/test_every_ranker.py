@@ -68,7 +68,7 @@ def test_groups_from_every_source_give_one_model(ranker):
         model.fit(column, data.relevance).predict(column),
         pickle.loads(pickle.dumps(model)).predict(frame),
     ):
-        assert_allclose(found, expected, rtol=1e-9)
+        assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
     assert "qid" not in model.feature_names_in_
     assert model.n_features_in_ == 8
     assert model.score(column, data.relevance) == model.score(frame, y)
@@ -91,7 +91,7 @@ def test_rows_and_weights_of_queries_may_be_interleaved(name):
     again = clone(ranker).fit(data.X[rows], y.iloc[rows], sample_weight=weight[rows])
     plain = clone(ranker).fit(data.X, y)
     assert not np.allclose(plain.predict(data.X), model.predict(data.X))
-    assert_allclose(again.predict(data.X[rows]), again.predict(data.X)[rows], rtol=1e-12)
+    assert_allclose(again.predict(data.X[rows]), again.predict(data.X)[rows], rtol=1e-9, atol=1e-9)
     assert again.score(data.X, y) == pytest.approx(model.score(data.X, y), abs=1e-3)
     assert model.score(data.X, y) > 0.6
 
@@ -144,7 +144,7 @@ def test_unjudged_documents(name, unjudged):
     known = ~np.isnan(labels) if unjudged == "drop" else slice(None)
     filled = np.nan_to_num(labels)[known]
     expected = clone(ranker).fit(data.X[known], filled, data.qid[known]).predict(data.X)
-    assert_allclose(found, expected, rtol=1e-9)
+    assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
 
 
 @every
