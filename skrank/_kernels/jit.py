@@ -186,10 +186,10 @@ class Kernel:
 
 
 def _are_being_written(paths):
-    """Whether another process may be about to write the checksum: files are two seconds old."""
-    with suppress(OSError):
+    """Whether another process may be about to write the checksum: a file is under 2 s old."""
+    with suppress(OSError):  # a file has just been removed
         return any(0 <= time.time() - path.stat().st_mtime < 2 for path in paths)
-    return True  # a file has just been replaced
+    return False
 
 
 def _checksum(paths):
