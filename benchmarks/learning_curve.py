@@ -3,9 +3,9 @@
 Each seed makes a collection for each noise of the labels and each number of training queries, with
 300 further queries to test on. The rankers are `skrank.recommended_ranker`, each of its boosters
 alone, a linear ranker, and the boosters with their own objectives: LightGBM and XGBoost with their
-default parameters, trained on all queries, and all three with the trees, the early stopping and the
-refit of the recommended ranker. Each finished row is added to the CSV file; a second call continues
-where the first one ended.
+default parameters, trained on all queries, and CatBoost with the parameters, the early stopping and
+the refit that it has in the recommended ranker. Each finished row is added to the CSV file; a
+second call continues where the first one ended.
 
     python benchmarks/learning_curve.py docs/_static/learning_curve.csv [--seeds 10]
         [--queries 100 300 1000 3000] [--only NAME ...]
@@ -42,35 +42,37 @@ BASES = ("LightGBM lambdarank", "CatBoost YetiRank")  # for --report
 def rankers(seed: int) -> dict[str, object]:
     """Rankers by name."""
     quiet = {"n_jobs": 1, "verbosity": -1, "random_state": seed}
-    made = {
+    means = {
+        title: skrank.recommended_ranker(title.lower(), n_jobs=1, random_state=seed)
+        for title in ("LightGBM", "XGBoost")
+    }
+    yeti = skrank.recommended_ranker("catboost", n_jobs=1, random_state=seed).get_params()
+    return {
         "LightGBM lambdarank": skrank.GroupedRanker(LGBMRanker(**quiet)),
         "XGBoost rank:ndcg": skrank.GroupedRanker(XGBRanker(n_jobs=1, random_state=seed)),
+        "CatBoost YetiRank": clone(yeti["catboost"]).set_params(init=None),
         "LinearRanker": skrank.LinearRanker("gap"),
+        **{f"recommended, {title}": mean for title, mean in means.items()},
     }
-    for booster, title in (("lightgbm", "LightGBM"), ("xgboost", "XGBoost")):
-        mean = skrank.recommended_ranker(booster, n_jobs=1, random_state=seed)
-        made[f"recommended, {title}"] = mean
-        for name, ranker in mean.estimators:
-            made[f"{title}, {name} trees"] = ranker
-            own = clone(ranker).set_params(objective=None, init=None)
-            made[f"{title}, {name} trees, own objective"] = own
-    mean = skrank.recommended_ranker("catboost", n_jobs=1, random_state=seed)
-    made["recommended, CatBoost"] = mean
-    made["CatBoost YetiRank from linear"] = mean.get_params()["catboost"]
-    made["CatBoost YetiRank"] = clone(mean.get_params()["catboost"]).set_params(init=None)
-    return made
 
 
 def collection(noise: float, n_queries: int, seed: int, names: set[str]) -> Iterator[list[object]]:
-    """Rows of one collection."""
+    """Rows of one collection; a mean has a row for each of its boosters, too."""
     data = make_ranking(n_queries + N_TEST, noise=noise, random_state=seed)
     y = skrank.with_groups(data.relevance, data.qid)
     train = data.qid < n_queries
     for name, ranker in rankers(seed).items():
-        if name in names:
-            scores = ranker.fit(data.X[train], y[train]).predict(data.X[~train])
+        if name not in names:
+            continue
+        fitted = {name: ranker.fit(data.X[train], y[train])}
+        if isinstance(ranker, skrank.RankerMean):
+            title = name.removeprefix("recommended, ")
+            members = ranker.named_estimators_.items()
+            fitted |= {f"{title}, {member} trees": booster for member, booster in members}
+        for row_name, model in fitted.items():
+            scores = model.predict(data.X[~train])
             values = [f"{metric(y[~train], scores):.5f}" for metric in METRICS]
-            yield [noise, n_queries, seed, name, *values]
+            yield [noise, n_queries, seed, row_name, *values]
 
 
 def report(path: Path) -> None:

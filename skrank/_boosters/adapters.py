@@ -33,12 +33,12 @@ _OF_BOOSTERS = ("lambdarank", "rank_xendcg", "rank:ndcg", "rank:map", "rank:pair
 
 
 def import_booster(name: str) -> ModuleType:
-    """The module of a booster; an ImportError says how to install it."""
+    """The module of a booster, or its module for Dask; an ImportError says how to install it."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
         raise ImportError(
-            f"skrank.{name} needs {name}, which cannot be imported: pip install skrank[{name}]"
+            f"{name} cannot be imported: pip install skrank[{name.rpartition('.')[2]}]"
         ) from error
 
 

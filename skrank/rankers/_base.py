@@ -16,7 +16,7 @@ from skrank import _validation as check
 from skrank._engine.groups import require_groups, resolve_groups, without_queries
 from skrank._fitted import cloned, predicted_scores, restored_on_failure
 from skrank._ranked_lists import rank
-from skrank._typing import Options, Table
+from skrank._typing import Estimator, Options, Table
 from skrank.metrics import Metric
 from skrank.rankers._rows import Rows, features
 from skrank.scoring import RankingScorer, scorer
@@ -58,9 +58,9 @@ class Ranker(BaseEstimator):
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
             Features: numbers, which may be NaN but not infinite, and categories. A `GroupedRanker`
-            and a `RankerMean` accept the features that their estimators accept. A `LinearRanker`,
-            and a `GroupedRanker` with a Dask ranker, also accept Dask collections for all
-            arguments; each query must lie in one partition.
+            and a `RankerMean` accept the features that their estimators accept. A `LinearRanker`, a
+            `GroupedRanker` with a Dask ranker, and a `RankerMean` of these also accept Dask
+            collections for all arguments; each query must lie in one partition.
         y : array-like of shape (n_rows,)
             Labels, at least 0 for a ranker.
         groups : array-like of shape (n_rows,), optional
@@ -277,10 +277,7 @@ class Ranker(BaseEstimator):
 
     def _train_on_dask(self, train: Rows, valid: Rows | None) -> None:
         """Train on Dask collections, and set the fitted attributes."""
-        raise ValueError(
-            f"X is a Dask collection, and {type(self).__name__} trains on one machine: pass "
-            "arrays that fit into memory, or train each ranker on Dask and add up their scores."
-        )
+        raise no_collections(self)
 
     def _checked(self, X: Table) -> Table:
         """X as a table; raises if the ranker is not fitted or X has other features than in fit."""
@@ -306,3 +303,14 @@ class Ranker(BaseEstimator):
         tags.regressor_tags = RegressorTags(poor_score=True)
         tags.target_tags.required = True
         return tags
+
+
+def no_collections(ranker: Estimator) -> ValueError:
+    """The error for Dask collections that are given to a ranker that trains in memory."""
+    if estimator := getattr(ranker, "estimator", None):
+        ranker = estimator
+    return ValueError(
+        f"X is a Dask collection, and {type(ranker).__name__} trains on one machine: pass arrays "
+        "that fit into memory, or train DaskLGBMRanker or DaskXGBRanker in a GroupedRanker, or a "
+        "LinearRanker."
+    )

@@ -98,8 +98,7 @@ def _check_validation(ranker: Estimator, kind: EstimatorKind, *, has_X_val: bool
     if unused and not validates:
         warn(
             f"{' and '.join(unused)} of GroupedRanker without validation rows: all rounds are "
-            "trained. Give X_val, y_val and groups_val to fit, or validation_fraction if data are "
-            "in memory.",
+            "trained. Set validation_fraction, or give X_val, y_val and groups_val to fit.",
         )
     if validates and rounds is not None:
         changing = check.boosting_kinds(params) & {"dart", "gblinear"}

@@ -34,17 +34,13 @@ if TYPE_CHECKING:
 # collections --------------------------------------------------------------------------------------
 
 
-def refuse_choice_of_rows(ranker: Estimator, *names: str) -> None:
-    """Raise if a parameter that chooses rows in memory is set."""
-    chosen = {name: getattr(ranker, name) for name in names}
+def refuse_unjudged(ranker: Estimator) -> None:
+    """Raise if the option `unjudged`, which is for rows in memory, is set."""
     if (unjudged := ranker._options()["unjudged"]) != "raise":
-        chosen["unjudged"] = unjudged
-    for name, value in chosen.items():
-        if value is not None:
-            raise ValueError(
-                f"{name} is for data in memory: choose the rows of Dask collections before fit, "
-                "and give validation rows as X_val, y_val and groups_val."
-            )
+        raise ValueError(
+            f"unjudged={unjudged!r} is for data in memory: leave out the unjudged rows of Dask "
+            "collections before fit."
+        )
 
 
 class Loaded(NamedTuple):
@@ -57,7 +53,7 @@ class Loaded(NamedTuple):
     ids, sizes : ndarray of shape (n_queries,)
         Query ids and numbers of rows of the queries.
     tops : float
-        Highest labels.
+        Highest labels, of all queries of a partition.
     weighted : bool
         True if there are weights.
     """
@@ -105,6 +101,33 @@ def _summary(part: Part | None) -> tuple[Any, ...]:
     if part is None:
         return np.empty(0, object), np.empty(0, np.int64), 0.0, False
     return part.queries.ids, part.queries.sizes, float(part.y.max()), part.weights is not None
+
+
+def chosen(rows: Loaded, ranker: Estimator) -> tuple[np.ndarray, np.ndarray]:
+    """Ids of the queries to train on and of those to hold out, by parameters of a GroupedRanker.
+
+    They are the same queries as of the same rows in memory.
+    """
+    import dask
+
+    labels = dask.compute(*map(dask.delayed(_labels, pure=False), rows.parts))
+    groups = np.repeat(np.concatenate(rows.ids), np.concatenate(rows.sizes))
+    known = Rows(np.empty(0), np.concatenate(labels), groups).check()
+    rng = check.as_random_state("random_state", ranker.random_state)
+    train, held_out = known.choose(ranker.max_queries, ranker.validation_fraction, rng)
+    return known.ids[train], known.ids[held_out]
+
+
+def _cut(rows: Loaded, used: np.ndarray) -> Loaded:
+    """The queries with some ids; they stay on the workers."""
+    import dask
+
+    cut = dask.delayed(_joined, pure=False)
+    fields = []
+    for part, ids, sizes, *others in zip(*rows, strict=True):
+        if (mask := np.isin(ids, used)).any():
+            fields.append((cut([(part, mask)]), ids[mask], sizes[mask], *others))
+    return Loaded(*zip(*fields, strict=True))
 
 
 def drawn(rows: Loaded, ranker: Estimator) -> Rows:
@@ -329,18 +352,52 @@ def _start_scores(fit: Fit, rows: Spread) -> Any:
     return rows.column(lambda part: start.finite_scores(part.X))
 
 
-def parts_of(
-    ranker: Estimator, rows: Rows, validation: Rows | None
-) -> tuple[Part, Part | None, int]:
-    """Training and validation rows of collections for a GroupedRanker, and the highest label."""
-    refuse_choice_of_rows(ranker, "validation_fraction", "max_queries")
+class Collections(NamedTuple):
+    """Rows of Dask collections for a GroupedRanker.
+
+    Attributes
+    ----------
+    train : Part
+        Rows to train on, on the workers.
+    valid : Part or None
+        Validation rows, in memory.
+    refit : Part or None
+        The rows of both, if `validation_fraction` holds out queries.
+    max_grade : int
+        Highest label.
+    loaded : Loaded
+        All rows, of which Dask drops those without a reference.
+    """
+
+    train: Part
+    valid: Part | None
+    refit: Part | None
+    max_grade: int
+    loaded: Loaded
+
+
+def collections_of(ranker: Estimator, rows: Rows, validation: Rows | None) -> Collections:
+    """The rows of collections that the parameters of a GroupedRanker choose."""
+
+    def on_workers(collection: Loaded) -> Part:
+        return Part(without_queries(rows.X), np.empty(0), params=rows.params, loaded=collection)
+
+    refuse_unjudged(ranker)
     validate_data(ranker, without_queries(head_of(rows.X)), skip_check_array=True)
     with client_of(ranker.estimator).as_current():
-        first, *held_out = (loaded(one) for one in (rows, validation) if one is not None)
-        valid = [drawn(one, ranker).check().part() for one in held_out]
-    train = Part(without_queries(rows.X), np.empty(0), params=rows.params, loaded=first)
-    tops = np.concatenate([one.tops for one in (first, *held_out)])
-    return train, valid[0] if valid else None, check.highest_grade(tops)
+        every = train = loaded(rows)
+        valid = None if validation is None else loaded(validation)
+        tops = np.array([*train.tops, *(valid.tops if valid else ())])
+        refit = None
+        if ranker.max_queries is not None or ranker.validation_fraction is not None:
+            used, held_out = chosen(every, ranker)
+            train = _cut(every, used)
+            if len(held_out):
+                valid, refit = _cut(every, held_out), _cut(every, np.append(used, held_out))
+        return Collections(
+            on_workers(train), None if valid is None else drawn(valid, ranker).check().part(),
+            None if refit is None else on_workers(refit), check.highest_grade(tops), every,
+        )  # fmt: skip
 
 
 def client_of(estimator: Estimator) -> Client:

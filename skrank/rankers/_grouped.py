@@ -381,18 +381,18 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         fit = self._trained(rows.part(chosen, slices_params=alone), validation, max_grade)
         if options["refit"] and len(held_out):
             assert chosen is not None
-            stopped, all_rows = fit, rows.part(np.append(chosen, held_out))
-            fit = self._trained(all_rows, None, max_grade, stopped)
-            fit.log = stopped.log
+            fit = self._trained(rows.part(np.append(chosen, held_out)), None, max_grade, fit)
         self._set_attributes(fit, max_grade)
 
     def _train_on_dask(self, train: Rows, valid: Rows | None) -> None:
-        """`_train` for collections; they refuse `max_queries` and `validation_fraction`."""
         if not isinstance(kind_of(self.estimator), _dask.DaskRanker):
             super()._train_on_dask(train, valid)  # raises
         self.__dict__.pop("_named_columns", None)  # of an earlier fit
-        part, validation, max_grade = _dask.parts_of(self, train, valid)
-        self._set_attributes(self._trained(part, validation, max_grade), max_grade)
+        rows = _dask.collections_of(self, train, valid)
+        fit = self._trained(rows.train, rows.valid, rows.max_grade)
+        if self._options()["refit"] and rows.refit is not None:
+            fit = self._trained(rows.refit, None, rows.max_grade, fit)
+        self._set_attributes(fit, rows.max_grade)
 
     def _trained(
         self, train: Part, validation: Part | None, max_grade: int, stopped: Fit | None = None
@@ -419,8 +419,10 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         rounds = kind.n_rounds(fit.estimator) if boosts else None
         with progress(self.progress if boosts else False, rounds, "rounds") as fit.bar:
             fit.run()
-        if stopped is not None and stopped.best_iteration == 0 and fit.start.factor:
-            fit.best_iteration = 0
+        if stopped is not None:
+            fit.log = stopped.log
+            if stopped.best_iteration == 0 and fit.start.factor:
+                fit.best_iteration = 0
         return fit
 
     def _set_attributes(self, fit: Fit, max_grade: int) -> None:

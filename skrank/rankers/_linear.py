@@ -22,7 +22,7 @@ from skrank.metrics import DCG, NDCG, Metric
 from skrank.objectives import Objective
 from skrank.objectives.base import metric_of, metric_or_objective
 from skrank.rankers._base import Ranker
-from skrank.rankers._dask import drawn, loaded, refuse_choice_of_rows
+from skrank.rankers._dask import drawn, loaded, refuse_unjudged
 from skrank.rankers._fit import VALIDATION, Fit, Validator
 from skrank.rankers._linear_features import (
     as_matrix,
@@ -299,7 +299,7 @@ class LinearRanker(Ranker):
 
     def _train_on_dask(self, train: Rows, valid: Rows | None) -> None:
         """Train on whole queries that are drawn from the collections, in memory."""
-        refuse_choice_of_rows(self)
+        refuse_unjudged(self)
         collections = [loaded(rows) for rows in (train, valid) if rows is not None]
         first, *held_out = (
             self._resolved(drawn(rows, self), validation=number > 0)

@@ -8,16 +8,20 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from sklearn.base import MetaEstimatorMixin
 from sklearn.utils import Bunch, Tags, get_tags
+from sklearn.utils.validation import validate_data
 
 from skrank import _validation as check
-from skrank._engine.groups import collection_grade, index_level, with_groups
+from skrank._engine.groups import collection_grade, index_level, with_groups, without_queries
 from skrank._fitted import cloned, predicted_scores
 from skrank._typing import Estimator, Options, Table
+from skrank.dask._partitions import head_of
+from skrank.dask._scorer import predict_collection
 from skrank.metrics import Metric
-from skrank.rankers._base import Ranker
+from skrank.rankers._base import Ranker, no_collections
+from skrank.rankers._dask import drawn, loaded
 from skrank.rankers._fit import finite, shared_starts
 from skrank.rankers._kinds import OtherKind, kind_of, weight_argument
-from skrank.rankers._rows import Rows
+from skrank.rankers._rows import Part, Rows
 from skrank.scoring import RankingScorer
 
 Named: TypeAlias = tuple[str, Estimator]
@@ -108,14 +112,17 @@ class RankerMean(MetaEstimatorMixin, Ranker):
 
         Parameters
         ----------
-        X : array-like of shape (n_rows, n_features)
+        X : array-like or Dask collection of shape (n_rows, n_features)
 
         Returns
         -------
-        ndarray of shape (n_rows,)
+        ndarray of shape (n_rows,), or a Dask collection
             Weighted mean of the scores of the rankers, each divided by their standard deviation
             inside the training queries.
         """
+        if hasattr(X, "__dask_graph__"):
+            self._checked(head_of(X))
+            return predict_collection(self, X)
         X = self._checked(X)
         total = np.zeros(X.shape[0])
         rankers = self.named_estimators_.items()
@@ -244,12 +251,30 @@ class RankerMean(MetaEstimatorMixin, Ranker):
                 member, weights = cloned(ranker), train.weights
                 arguments = {} if weights is None else {weight_argument(member): weights}
                 members[name] = member.fit(train.X, y, **arguments)
+        self.max_grade_ = collection_grade(train.y, check.as_vector("y", train.y))
+        self._set_members(members, part)
+
+    def _train_on_dask(self, train: Rows, valid: Rows | None) -> None:
+        named = self._named()
+        in_memory = [ranker for _, ranker in named if not isinstance(ranker, Ranker)]
+        if in_memory:
+            raise no_collections(in_memory[0])
+        validate_data(self, without_queries(head_of(train.X)), skip_check_array=True)
+        members, weights = {}, train.sample_weight
+        with shared_starts():
+            for name, ranker in named:
+                fit = cloned(ranker).fit
+                members[name] = fit(train.X, train.y, train.groups, sample_weight=weights)
+        self.max_grade_ = max(member.max_grade_ for member in members.values())
+        self._set_members(members, drawn(loaded(train), self).check().part())
+
+    def _set_members(self, members: dict[str, Estimator], part: Part) -> None:
+        """Set the attributes of fitted rankers, whose scores of a part have a spread."""
         spreads = np.array(
             [part.spread(_finite_scores(name, member, part.X)) for name, member in members.items()]
         )
         self.named_estimators_ = Bunch(**members)
         self.estimators_ = list(members.values())
-        self.max_grade_ = collection_grade(train.y, check.as_vector("y", train.y))
         self.weights_ = self._weights()
         self.factors_ = self.weights_ * np.divide(
             1.0, spreads, out=np.zeros_like(spreads), where=spreads > 0

@@ -10,6 +10,10 @@ from skrank.rankers._grouped import GroupedRanker
 from skrank.rankers._mean import RankerMean
 
 _ROUNDS = {"n_estimators": 400, "learning_rate": 0.05}
+_TREES = {
+    "lightgbm": "LGBMRanker", "xgboost": "XGBRanker",
+    "lightgbm.dask": "DaskLGBMRanker", "xgboost.dask": "DaskXGBRanker",
+}  # by module  # fmt: skip
 # Parameters of regularised trees. The page "What should I train?" of the docs compares them.
 _REGULARISED: dict[str, Options] = {
     "lightgbm": {
@@ -39,9 +43,10 @@ def recommended_ranker(
 
     Parameters
     ----------
-    booster : {"lightgbm", "xgboost", "catboost"}, default="lightgbm"
-        With "catboost", which has no GAP, CatBoost's YetiRank is a third ranker, "catboost", beside
-        the two of LightGBM.
+    booster : {"lightgbm", "xgboost", "catboost", "lightgbm.dask", "xgboost.dask"}
+        Default: "lightgbm". With "catboost", which has no GAP, CatBoost's YetiRank is a third
+        ranker, "catboost", beside the two of LightGBM. The last two train on the workers of Dask,
+        on arrays or Dask collections.
     metric : str or Metric, default="ndcg@10"
         Metric of early stopping and of `score`.
     n_jobs : int, optional
@@ -77,7 +82,7 @@ def recommended_ranker(
     >>> list(ranker.named_estimators_)
     ['default', 'regularised']
     """
-    check.check_choice("booster", booster, ("lightgbm", "xgboost", "catboost"))
+    check.check_choice("booster", booster, (*_TREES, "catboost"))
     random = check.as_random_state("random_state", random_state)
     seed = random_state if isinstance(random_state, int) else int(random.randint(2**31 - 1))
 
@@ -88,14 +93,14 @@ def recommended_ranker(
         )  # fmt: skip
 
     params = {"n_jobs": n_jobs, "random_state": seed} | _ROUNDS
-    if booster == "xgboost":
-        trees, name = import_booster("xgboost").XGBRanker, "xgboost"
-    else:
-        trees, name = import_booster("lightgbm").LGBMRanker, "lightgbm"
+    module = "lightgbm" if booster == "catboost" else booster
+    trees = getattr(import_booster(module), _TREES[module])
+    library = module.removesuffix(".dask")
+    if library == "lightgbm":
         params["verbosity"] = -1
     rankers = [
         ("default", boosted(trees(**params), "gap")),
-        ("regularised", boosted(trees(**params, **_REGULARISED[name]), "gap")),
+        ("regularised", boosted(trees(**params, **_REGULARISED[library]), "gap")),
     ]
     if booster == "catboost":
         yeti = import_booster("catboost").CatBoostRanker(

@@ -144,7 +144,7 @@ def test_lightgbm_equals_training_on_one_machine(client, objective, weighted, la
 
 STOP = {"objective": GAP, "eval_metric": ["gap@10", "err"], "early_stopping_rounds": 3}
 FAST = {"n_estimators": 40, "learning_rate": 0.5}
-HELD_OUT = {"valid": None, "lazy": False, "validation_fraction": 0.3, "random_state": 0}
+HELD_OUT = {"valid": None, "validation_fraction": 0.3, "random_state": 0}
 
 
 @pytest.mark.parametrize(
@@ -154,8 +154,11 @@ HELD_OUT = {"valid": None, "lazy": False, "validation_fraction": 0.3, "random_st
         {"library": "lightgbm", "trees": FAST | {"n_estimators": 5}, "early_stopping_rounds": None},
         {"library": "xgboost"},
         {"library": "xgboost", "init": Ridge(), "init_scale": None},
-        HELD_OUT | {"library": "lightgbm", "trees": FAST, "weighted": True, "objective": ERR},
+        HELD_OUT
+        | {"library": "lightgbm", "trees": FAST, "weighted": True, "objective": ERR}
+        | {"lazy": False},
         HELD_OUT | {"library": "xgboost", "init": LinearRanker("ndcg"), "options": {"refit": True}},
+        HELD_OUT | {"library": "xgboost", "max_queries": 15},
     ],
     ids=str,
 )
@@ -167,6 +170,25 @@ def test_training_stops_in_the_same_round_as_on_one_machine(client, how):
     measured = skrank.dask.scorer("gap@10", "err")(found, X, y, groups=qid)
     here = skrank.scorer("gap@10", "err")(found, valid.X, valid.y, groups=valid.qid)
     assert measured == pytest.approx(here, rel=1e-9)
+
+
+def test_a_mean_of_rankers_equals_that_of_one_machine(client):
+    """The recommended one, of fewer rounds."""
+    fitted = []
+    for booster, lazy in (("xgboost.dask", True), ("xgboost", False)):
+        mean = skrank.recommended_ranker(booster, n_jobs=1, random_state=0)
+        for _, ranker in mean.estimators:
+            ranker.set_params(estimator__n_estimators=5, objective=GAP)
+        X, y, qid, _ = arguments(train, lazy)
+        within(partial(mean.fit, X, y, qid))
+        fitted.append(mean)
+    spread, alone = fitted
+    np.testing.assert_allclose(spread.predict(valid.X), alone.predict(valid.X), atol=1e-6)
+    lazy = spread.predict(on_dask(valid.X, (50,))).compute()
+    np.testing.assert_allclose(lazy, spread.predict(valid.X), rtol=1e-9, atol=1e-9)
+    mixed = skrank.RankerMean([*spread.estimators, ("ridge", Ridge())])
+    with pytest.raises(ValueError, match="Ridge"):
+        mixed.fit(*arguments(train, lazy=True)[:3])
 
 
 def test_frames_with_nan_categories_and_an_empty_partition(client):
@@ -235,8 +257,6 @@ UNSUPPORTED = [
     (lgb.DaskLGBMRegressor(), {"objective": None}, "DaskLGBMRegressor"),
 ]
 OF_COLLECTIONS = [
-    (XGBOOST, SHARE, "validation_fraction"),
-    (LIGHTGBM, {"max_queries": 3}, "max_queries"),
     (LIGHTGBM, {"options": {"unjudged": "drop"}}, "unjudged"),
     (LIGHTGBM, {"groups": None}, "groups="),
     (lgb.LGBMRanker(), {}, "X is a Dask collection"),
