@@ -1,12 +1,10 @@
-"""A campaign: requests labels of drawn queries, records the labels, estimates, saves and loads."""
+"""A campaign: requests labels of drawn queries, records the labels, and estimates."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from os import PathLike
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +12,6 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._typing import RandomState
 from skrank._warnings import warn
-from skrank.active import _files
 from skrank.active._estimate import Estimate
 from skrank.active._means import ESTIMATORS
 from skrank.active._moments import LabelModel, Moments, random_labels
@@ -27,7 +24,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Rankers = ArrayLike | Mapping[str, ArrayLike] | Sequence[ArrayLike]
-_saving = threading.Lock()  # of two concurrent saves, the later state must end up in the file
 
 
 class Campaign:
@@ -81,7 +77,14 @@ class Campaign:
             center=moments.center(p) if center is None or len(names) > 2 else center,
         )
         setup = Setup(names, graded, pool, items, given, n_rows, p, q, costs, moments)
-        self._begin(setup, budget, n_queries)
+        self._setup = setup
+        self.budget, self.n_queries = budget, n_queries
+        self._number = {query: i for i, query in enumerate(setup.queries.ids.tolist())}
+        self._n_asked = 0  # the first queries of the order of drawing were asked
+        self._labels: dict[int, np.ndarray] = {}
+        self._values = np.full((len(setup.names), len(setup.queries)), np.nan)
+        for query in np.flatnonzero(setup.is_known).tolist():
+            self._values[:, query] = setup.evaluate(query, np.empty(0))
         # with fewer than five draws of average cost, at least 3 % of campaigns end without a label
         if budget is not None and budget < 5 * setup.draw_cost:
             warn(
@@ -104,17 +107,6 @@ class Campaign:
             f"{len(self._labels)} of {check.counted(most, 'query', 'queries')} labelled, "
             f"{len(self.waiting)} more asked, cost of all asked {self.cost:g}{limit}"
         )
-
-    def _begin(self, setup: Setup, budget: float | None, n_queries: int | None) -> None:
-        """Set up a campaign that has not requested any label."""
-        self._setup = setup
-        self.budget, self.n_queries = budget, n_queries
-        self._number = {query: i for i, query in enumerate(setup.queries.ids.tolist())}
-        self._n_asked = 0  # the first queries of the order of drawing were asked
-        self._labels: dict[int, np.ndarray] = {}
-        self._values = np.full((len(setup.names), len(setup.queries)), np.nan)
-        for query in np.flatnonzero(setup.is_known).tolist():
-            self._values[:, query] = setup.evaluate(query, np.empty(0))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -253,11 +245,8 @@ class Campaign:
                 f"query {query_id!r} already has the labels {check.brief(old.tolist())}: keep "
                 "them, or replace them with tell(..., replace=True)."
             )
-        self._record(number, new)
-
-    def _record(self, query: int, labels: np.ndarray) -> None:
-        self._values[:, query] = self._setup.evaluate(query, labels)
-        self._labels[query] = labels
+        self._values[:, number] = self._setup.evaluate(number, new)
+        self._labels[number] = new
 
     @property
     def moments(self) -> Moments:
@@ -341,47 +330,3 @@ class Campaign:
         table.columns = pd.Index(["cost", "value", "low", "high"])
         table.insert(0, "qid", setup.queries.ids[setup.order[:n_usable]])
         return table
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the whole campaign to a file, which replaces an older file in one step.
-
-        Parameters
-        ----------
-        path : str or path
-            Name of the file, by convention with the ending ``.npz``. The file contains plain
-            arrays, no pickles. Symbolic links are followed; permissions of an older file stay.
-        """
-        with _saving:
-            labels = dict(self._labels)  # copied before `_n_asked`: labelled queries must be asked
-            kind = type(self).__name__
-            limits = self._budget, self._n_queries
-            _files.write(path, kind, self._setup, limits, self._n_asked, labels)
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
-        """Read a campaign from a file, to continue it.
-
-        Parameters
-        ----------
-        path : str or path
-
-        Returns
-        -------
-        campaign
-            An instance of the class whose `load` is called; ``Campaign.load`` reads both classes.
-
-        Raises
-        ------
-        ValueError
-            If the file is damaged or modified, or is not a campaign of this class.
-        """
-        kind, setup, limits, n_asked, labels = _files.read(path)
-        kinds = {one.__name__: one for one in (cls, *cls.__subclasses__())}
-        if kind not in kinds:
-            raise ValueError(f"{path} holds an {kind}: use {kind}.load.")
-        campaign = cls.__new__(kinds[kind])
-        campaign._begin(setup, *limits)
-        campaign._n_asked = n_asked
-        for query, values in labels.items():
-            campaign._record(query, values)
-        return campaign

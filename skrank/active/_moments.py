@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LabelModel: TypeAlias = "str | ArrayLike | pd.DataFrame"
-EXACT, MONTE_CARLO = "exact", "monte-carlo"
 _MOST_ROWS = 1_000_000  # labels drawn, or pairs of ranks, at a time, to bound memory
 
 
@@ -164,7 +163,7 @@ def label_probabilities(
     labels: ArrayLike | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Ascending grades, and the probability of each grade per row; `labels` are those known."""
-    known = None if grades is None else ascending_grades("grades", grades)
+    known = None if grades is None else _ascending_grades("grades", grades)
     if isinstance(label_model, str):
         check.check_choice("label_model", label_model, ("uniform",))
         if known is None:
@@ -178,7 +177,7 @@ def label_probabilities(
         )
     columns = np.arange(float(table.shape[1]))
     if hasattr(label_model, "columns"):
-        columns = ascending_grades("label_model.columns", label_model.columns)
+        columns = _ascending_grades("label_model.columns", label_model.columns)
     elif known is not None and len(known) == len(columns):
         columns = known
     total = table.sum(axis=1)
@@ -209,7 +208,7 @@ def _assumed_grades(labels: ArrayLike | None) -> np.ndarray:
     return np.arange(5.0)
 
 
-def ascending_grades(name: str, grades: ArrayLike) -> np.ndarray:
+def _ascending_grades(name: str, grades: ArrayLike) -> np.ndarray:
     """Grades as ascending distinct labels of at least 0."""
     values = check.as_numbers(name, grades, "such as range(5)").reshape(-1)
     is_finite = len(values) > 0 and np.isfinite(values).all()
@@ -257,9 +256,9 @@ class RandomLabels:
         if self.graded.family is None:
             n_draws = check.check_repeats("n_draws", n_draws, "random label vectors per query")
             mass, first, second = _monte_carlo(self, n_draws, seed)
-            return Moments(ids, mass, first, second, MONTE_CARLO)
+            return Moments(ids, mass, first, second, "monte-carlo")
         first, second = _linear(self) if self.graded.family == "linear" else _cascade(self)
-        return Moments(ids, ones, first, second, EXACT)
+        return Moments(ids, ones, first, second, "exact")
 
     @property
     def gains(self) -> tuple[np.ndarray, np.ndarray]:

@@ -104,8 +104,7 @@ def make_pool(scores: list[ArrayLike], groups: ArrayLike | None, seed: int, who:
         raise ValueError(f"groups has {len(ids)} entries for {len(vectors[0])} rows of scores.")
     queries = Queries.from_groups(ids)
     rows = np.arange(queries.n_rows) if queries.order is None else queries.order
-    named = Queries(storable_ids("query ids", queries.ids), queries.indptr)
-    return Pool(named, rows, np.stack(vectors)[:, rows], seed)
+    return Pool(Queries(queries.ids, queries.indptr), rows, np.stack(vectors)[:, rows], seed)
 
 
 def cost_per_query(costs: Costs, pool: Pool, is_open: np.ndarray, n_rows: int) -> np.ndarray:
@@ -139,28 +138,18 @@ def _by_query(name: str, values: Mapping[object, float], queries: Queries) -> np
     return check.as_vector(name, [values[query] for query in ids])
 
 
-def storable_ids(name: str, values: ArrayLike) -> np.ndarray:
-    """Ids as an array that can be saved without pickling: all numbers or all strings."""
-    array = np.asarray(values)
-    if array.dtype.kind != "O":
-        return array
-    if {type(value) for value in array.tolist()} not in ({str}, {int}):
-        raise ValueError(f"{name} must be all of type str, or all int.")
-    return np.array(array.tolist())
-
-
 def item_ids(items: ArrayLike | None, pool: Pool, n_rows: int) -> np.ndarray | None:
     """Ids of the documents of the pool, from those of all rows; None if there are none."""
     if items is None:
         return None
     import pandas as pd
 
-    ids = storable_ids("items", check.as_ids("items", items, n_rows, "item"))[pool.rows]
+    ids = check.as_ids("items", items, n_rows, "item")[pool.rows]
     query = pool.queries.row_query
     again = np.flatnonzero(pd.DataFrame({"query": query, "item": ids}).duplicated())
     if len(again):
         name = pool.queries.name(query[again[0]])
-        raise ValueError(f"item {ids[again[0]].item()!r} of items is twice in query {name}.")
+        raise ValueError(f"item {ids.tolist()[again[0]]!r} of items is twice in query {name}.")
     return ids
 
 

@@ -200,7 +200,8 @@ class Setup:
         rows = rows[np.isnan(self.given[rows])]
         caller_rows = self.pool.rows[rows]
         items = caller_rows if self.items is None else self.items[rows]
-        return Request(self.queries.ids[query].item(), items, caller_rows, float(self.costs[query]))
+        name = self.queries.ids[query : query + 1].tolist()[0]  # of NumPy's numbers, Python's
+        return Request(name, items, caller_rows, float(self.costs[query]))
 
     def evaluate(self, query: int, labels: np.ndarray) -> np.ndarray:
         """Value of each ranker from new and known labels; NaN if the query does not count."""

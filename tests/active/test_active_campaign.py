@@ -1,6 +1,7 @@
 """Campaigns: asking, telling, known labels, budgets, decisions and errors of use."""
 
 import dataclasses
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -26,13 +27,12 @@ def test_the_budget_is_never_exceeded_and_ends_at_the_draw_that_does_not_fit(mak
 
 
 @both
-def test_the_number_of_queries_is_a_limit_that_can_be_raised(make, tmp_path):
+def test_the_number_of_queries_is_a_limit_that_can_be_raised(make):
     campaign = make(n_queries=30)
     found = run(campaign)
     assert found.n_queries == 30
     assert found.n_typical == found.n_counted  # costs do not limit the draws
-    campaign.save(tmp_path / "c.npz")
-    loaded = type(campaign).load(tmp_path / "c.npz")
+    loaded = pickle.loads(pickle.dumps(campaign))
     assert loaded.next_query() is None
     loaded.n_queries = 31
     assert loaded.next_query() is not None
@@ -244,3 +244,22 @@ def test_wrong_labels_raise_and_leave_the_campaign_unchanged():
 def test_a_campaign_cannot_start_wrongly(options, message):
     with pytest.raises(ValueError, match=message):
         evaluator(**options)
+
+
+@pytest.mark.parametrize("ids", ["int", "str"])
+@both
+def test_a_pickled_campaign_continues_bit_for_bit(make, ids, monkeypatch):
+    options = {"budget": 230.0, "random_state": 5}
+    if ids == "str":
+        options["items"] = np.array([f"doc {i}" for i in range(len(data.qid))])
+        monkeypatch.setitem(data, "qid", np.array([f"q{q}" for q in data.qid], dtype=object))
+    straight, campaign = make(**options), make(**options)
+    expected, step = run(straight), 0
+    while requests := campaign.ask(2):
+        now = requests.pop(step % len(requests))  # the other requests keep waiting
+        answer(campaign, [now])
+        campaign = pickle.loads(pickle.dumps(campaign))
+        assert [r.query for r in campaign.waiting] == [r.query for r in requests]
+        step += 1
+    assert campaign.estimate() == expected
+    assert campaign.sampling.equals(straight.sampling)
