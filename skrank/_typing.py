@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes as MatplotlibAxes
     from scipy import sparse
     from sklearn.base import BaseEstimator
-    from sklearn.model_selection import BaseCrossValidator
 
 # Features, one row per document.
 Table: TypeAlias = "np.ndarray | pd.DataFrame | pl.DataFrame | sparse.csr_matrix"
@@ -38,9 +36,6 @@ Reduced: TypeAlias = tuple[Any, ...]
 
 # A seed or a generator of random numbers. (A string, so that numpy.random is not imported.)
 RandomState: TypeAlias = "int | np.integer | np.random.Generator | np.random.RandomState | None"
-
-# The argument `cv` of scikit-learn: number of folds, splitter, or (training rows, test rows) pairs.
-Folds: TypeAlias = "int | BaseCrossValidator | Iterable[Split]"
 
 # Training rows and test rows.
 Split: TypeAlias = tuple[np.ndarray, np.ndarray]

@@ -1,24 +1,21 @@
-"""Objectives, eval metrics, early stopping and cross-validation for XGBoost."""
+"""Objectives, eval metrics and early stopping for XGBoost."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._boosters import adapters, xgboost_data
-from skrank._typing import Folds, Options, RandomState
 from skrank.metrics import Metric, metric
 from skrank.objectives import Objective
 
-__all__ = ["cv", "early_stopping", "eval_metric", "objective"]
+__all__ = ["early_stopping", "eval_metric", "objective"]
 
 if TYPE_CHECKING:
-    import pandas as pd
     import xgboost
 
 
@@ -214,117 +211,3 @@ class _XGBoostMetric(adapters.MetricCallable):
         each = zip(self.metrics, means, strict=True)
         results = [(xgboost_data.log_name(one), mean) for one, mean in each]
         return results if len(results) > 1 else results[0]
-
-
-# Cross-validation: xgboost.cv drops weights of queries and refuses folds of queries.
-
-
-def cv(
-    params: Mapping[str, object] | Iterable[tuple[str, object]],
-    dtrain: xgboost.DMatrix,
-    num_boost_round: int = 10,
-    *,
-    objective: str | Metric | Objective | None = None,
-    metrics: str | Metric | Sequence[str | Metric] | None = None,
-    folds: Folds = 5,
-    groups: ArrayLike | None = None,
-    early_stopping_rounds: int | None = None,
-    callbacks: Sequence[xgboost.callback.TrainingCallback] | None = None,
-    verbose_eval: int | bool | None = None,
-    random_state: RandomState = 0,
-) -> pd.DataFrame:
-    """Cross-validate XGBoost over folds of whole queries, with their weights.
-
-    Parameters
-    ----------
-    params : dict or list of pairs
-        Parameters of `xgboost.train`.
-    dtrain : xgboost.DMatrix
-        With queries (``qid``), and one weight per query if it has any.
-    num_boost_round : int, default=10
-        Largest number of rounds.
-    objective : str, Metric or Objective, optional
-        What to train on, as in `skrank.xgboost.objective`. Default: ``params["objective"]``, such
-        as ``"rank:ndcg"``.
-    metrics : str, Metric or sequence of them, optional
-        What to evaluate; the first decides on early stopping. Default: the metric of `objective`.
-    folds : int, splitter or iterable of (train, test), default=5
-        Number of random folds of queries; or a splitter of skrank or scikit-learn, which gets the
-        labels and the query of each row; or row numbers of each fold.
-    groups : array-like of shape (n_rows,), optional
-        Query ids for splitters. Default: the number of each query in `dtrain`, so that folds depend
-        on the order of the queries.
-    early_stopping_rounds : int, optional
-        Rounds without improvement of the mean over folds after which training stops.
-    callbacks : sequence of xgboost.callback.TrainingCallback, optional
-    verbose_eval : int or bool, optional
-        Whether, or every how many rounds, to print.
-    random_state : int, RandomState, Generator or None, default=0
-        Seed of the folds, if `folds` is a number.
-
-    Returns
-    -------
-    DataFrame
-        As `xgboost.cv`: per round, up to the best one if training stopped early, columns such as
-        ``test-gap@10-mean`` and ``test-gap@10-std`` over the folds.
-
-    Raises
-    ------
-    ImportError
-        If XGBoost is not installed.
-    TypeError
-        If `dtrain` is a QuantileDMatrix or an ExtMemQuantileDMatrix, which XGBoost cannot split.
-    ValueError
-        If there is no objective or no metric, or two objectives; if `dtrain` has no queries, or a
-        weight per row; if a fold has only some rows of a query, or a query in both parts.
-
-    Notes
-    -----
-    XGBoost logs six decimals per round and fold. The highest grade of the collection is the
-    highest of all labels.
-
-    Examples
-    --------
-    >>> import numpy, skrank.xgboost, xgboost
-    >>> X, y = numpy.arange(80.0).reshape(-1, 1) % 4, numpy.arange(80) % 4
-    >>> data = xgboost.DMatrix(X, y, qid=numpy.arange(80) // 4)
-    >>> result = skrank.xgboost.cv({}, data, 3, objective="gap", metrics="gap@10", folds=2)
-    >>> list(result.columns)[2:]
-    ['test-gap@10-mean', 'test-gap@10-std']
-    """
-    xgboost = adapters.import_booster("xgboost")
-    settings = dict(params)
-    if verbose_eval is not None and not isinstance(verbose_eval, (bool, np.bool_)):
-        check.check_count("verbose_eval", verbose_eval, "rounds per printed line, or 0", 0)
-    check.refuse_params(settings, ["eval_metric"], "metrics= to skrank.xgboost.cv")
-    given = settings.get("objective")
-    trained_on, chosen = adapters.chosen_objective_and_metrics(objective, given, metrics)
-    data = xgboost_data.read(dtrain, "skrank.xgboost.cv")
-    part, labels = xgboost_data.slicer(data), adapters.as_written(data.labels)
-    sizes, _ = xgboost_data.sizes_and_weights(data)
-    splits = adapters.row_folds(folds, labels, sizes, groups, random_state)
-    remaining, top = iter(splits), check.highest_grade(labels)
-
-    def next_parts(_train: object, _test: object, params: Options) -> tuple[Any, Any, Options]:
-        """The parts of the next fold."""
-        train, test = next(remaining)
-        return part(train), part(test), params
-
-    called = list(callbacks or ())
-    if early_stopping_rounds is not None:
-        called.append(early_stopping(chosen[0], early_stopping_rounds, data_name="test"))
-    if trained_on is not None:
-        check.refuse_loss_params("xgboost", settings, metrics=True)
-        settings.pop("objective", None)
-    # xgboost.cv gets the parts of each fold from fpreproc; dummy data and their folds are not used
-    return xgboost.cv(
-        settings | {"disable_default_eval_metric": 1},
-        xgboost.DMatrix(np.zeros((1, 1))),
-        check.check_count("num_boost_round", num_boost_round, "the most rounds"),
-        folds=[([0], [0])] * len(splits),
-        obj=None if trained_on is None else _XGBoostObjective(trained_on, top),
-        custom_metric=_XGBoostMetric(chosen, top),
-        fpreproc=next_parts,
-        callbacks=called,
-        verbose_eval=verbose_eval,
-    )

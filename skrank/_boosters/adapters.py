@@ -1,4 +1,4 @@
-"""The callables that boosters call, objectives and metrics, and the arguments of `cv`."""
+"""The callables that boosters call: objectives and metrics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from numbers import Integral
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
@@ -20,9 +19,8 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.metric import Measured, Plan, measure
 from skrank._engine.ranking import Ranking
 from skrank._engine.threads import compiled
-from skrank._typing import Folds, RandomState, Reduced, Split, Weights
+from skrank._typing import Reduced, Weights
 from skrank.metrics import Metric, metric
-from skrank.model_selection import QueryKFold
 from skrank.objectives import as_objective
 from skrank.objectives._bound import BoundObjective
 from skrank.objectives.base import Objective
@@ -214,58 +212,3 @@ class MetricCallable:
 
         judgments, plans, weights = self._plans.get(data.at_least(self.max_grade), bind)
         return measure(judgments, [Ranking(judgments, scores)], plans, weights)
-
-
-def row_folds(
-    folds: Folds,
-    labels: np.ndarray,
-    sizes: np.ndarray,
-    groups: ArrayLike | None,
-    random_state: RandomState,
-) -> list[Split]:
-    """Ascending training and test rows of each fold. All rows of a query are in the same part.
-
-    `sizes` are numbers of rows of contiguous queries. Splitters get `groups`, query ids per row;
-    None stands for the numbers of the queries. `random_state` is used if `folds` is a number.
-    """
-    ids = np.repeat(np.arange(len(sizes)), sizes)
-    if groups is not None:
-        ids = check.check_group_ids(groups, sizes)
-    if isinstance(folds, Integral) and not isinstance(folds, bool):
-        folds = QueryKFold(int(folds), shuffle=True, random_state=random_state)
-    is_text = isinstance(folds, (str, bytes))  # strings have a method `split`, too
-    if hasattr(folds, "split") and not is_text:
-        folds = folds.split(np.zeros((len(ids), 1)), labels, ids)
-    if is_text or not isinstance(folds, Iterable):
-        raise ValueError(
-            f"folds={check.brief(folds)} must be a number, a splitter, or (train, test) rows."
-        )
-    splits = [check.check_fold(number, split, sizes) for number, split in enumerate(folds)]
-    if not splits:
-        raise ValueError("folds is empty: give at least one (train, test).")
-    return splits
-
-
-def chosen_objective_and_metrics(
-    objective: str | Metric | Objective | None,
-    given: object,
-    metrics: str | Metric | Iterable[str | Metric] | None,
-) -> tuple[Objective | None, tuple[Metric, ...]]:
-    """The objective of skrank, None for one of a booster; and the metrics, by default its metric.
-
-    The objective is that of `objective=`, or `given` in the parameters of the booster.
-    """
-    if objective is not None and given is not None:
-        raise ValueError("two objectives are given: give objective=, or one in params.")
-    if objective is None and given is None:
-        raise ValueError(
-            "the objective is missing: pass an objective of skrank, such as objective='gap', or an "
-            "objective of the booster in params."
-        )
-    chosen = getattr(given, "objective", None) if objective is None else objective_of(objective)
-    if metrics is None:
-        metrics = getattr(chosen, "metric", None)
-    if metrics is None:
-        raise ValueError("the metric is missing: give metrics=, such as metrics='gap@10'.")
-    every = check.several("metrics", metrics, (str, Metric))
-    return chosen, tuple(metric(one) for one in every)

@@ -1,9 +1,9 @@
-"""Data of a DMatrix: read as arrays, agreed on by all workers, and split into folds of queries."""
+"""Data of a DMatrix: read as arrays, and agreed on by all workers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -134,7 +134,7 @@ def join_training(data: Supplied) -> int:
 
 
 def means_of_workers(metrics: Sequence[Metric], measured: Measured | None) -> list[float]:
-    """Means over the queries of all workers; `found` is None on a worker without rows."""
+    """Means over the queries of all workers; `measured` is None on a worker without rows."""
     collective = import_booster("xgboost").collective
     totals = np.zeros((len(metrics), 2))  # sums of weighted values, and of weights
     if measured is not None:
@@ -151,22 +151,3 @@ def means_of_workers(metrics: Sequence[Metric], measured: Measured | None) -> li
     both = collective.allreduce(totals, collective.Op.SUM)
     sums, masses = both.reshape(-1, 2).T  # allreduce flattens arrays
     return np.divide(sums, masses, out=np.full(len(sums), np.nan), where=masses > 0).tolist()
-
-
-def slicer(data: Supplied) -> Callable[[np.ndarray], xgboost.DMatrix]:
-    """A function of rows of whole queries, which returns a DMatrix with their weights."""
-    library = import_booster("xgboost")
-    external = getattr(library, "ExtMemQuantileDMatrix", ())  # which XGBoost 2 has not
-    if isinstance(data.owner, (library.QuantileDMatrix, external)):
-        raise TypeError(f"XGBoost cannot split a {type(data.owner).__name__}: build a DMatrix.")
-    sizes, weights = sizes_and_weights(data)
-    row_query = np.repeat(np.arange(len(sizes)), sizes)
-
-    def part(rows: np.ndarray) -> xgboost.DMatrix:
-        queries, matrix = np.unique(row_query[rows]), data.owner.slice(rows, allow_groups=True)
-        matrix.set_group(sizes[queries])
-        if weights is not None:
-            matrix.set_weight(weights[queries])
-        return matrix
-
-    return part

@@ -72,8 +72,21 @@ def test_ranker_with_eval_sets_and_early_stopping(train, valid):
 def test_cv_that_tears_queries_is_refused(train, given):
     folds = list(KFold(3).split(train.X)) if given else None
     params = LGB | {"objective": skrank.lightgbm.objective("gap")}
-    with pytest.raises(ValueError, match=r"torn apart.*folds=sklearn.model_selection.GroupKFold"):
+    with pytest.raises(ValueError, match=r"query \d+.*folds=skrank.QueryKFold"):
         lgb.cv(params, train.dataset(), 2, nfold=3, folds=folds, stratified=False)
+    cv = skrank.QueryKFold(3)
+    feval = skrank.lightgbm.eval_metric("err")
+    folded, split = (
+        lgb.cv(
+            params | {"metric": "None"},
+            train.dataset(free_raw_data=False),
+            2,
+            folds=one,
+            feval=feval,
+        )
+        for one in (cv, list(cv.split(train.X, train.y, train.qid)))
+    )
+    assert folded == split
 
 
 @pytest.mark.parametrize(
@@ -87,8 +100,6 @@ def test_cv_that_tears_queries_is_refused(train, given):
 )
 def test_bagging_by_query_is_refused_under_each_of_its_names(fraction, every, yes, train):
     bagging = {"bagging_by_query": yes, fraction: 0.5, every: 1}
-    with pytest.raises(ValueError, match="trains nothing"):
-        skrank.lightgbm.cv(bagging, train.dataset(), 2, objective="gap")
     estimator = lgb.LGBMRanker(**bagging, **LGB)
     with pytest.raises(ValueError, match="trains nothing"):
         skrank.GroupedRanker(estimator, objective="gap").fit(train.X, train.y, train.qid)

@@ -49,7 +49,6 @@ NAMED = {
     for name in getattr(module, "__all__", ())
 }
 WITHOUT_EXAMPLES = {"Metric", "Objective", "RankingScorer"}  # of which users do not make objects
-CV = {"lightgbm.cv", "xgboost.cv"}  # with the arguments of the boosters' own
 DEFAULTS = {
     "confidence": {0.95},
     "n_resamples": {10_000},
@@ -62,7 +61,6 @@ OTHER_DEFAULTS = {
     # tested so often that 10,000 resamples take too long; the docstring says how long
     "n_resamples": {"incompleteness.robustness"},
     "confidence": {"stats.DiscriminativePower", "stats.PairedTest"},  # results
-    "early_stopping_rounds": CV,
 }
 FIRST = {  # labels first, then scores or systems
     "skrank.evaluate": ["relevance", "scores"],
@@ -149,9 +147,7 @@ def test_seeds_and_generators_are_taken_everywhere(name):
 
 
 def test_at_most_twelve_parameters():
-    """Of what users call: classes of results, metrics, the boosters' `cv` and options of trec_eval
-    have more.
-    """
+    """Of what users call: classes of results, metrics, options of trec_eval have more."""
     many = [name for name, given in SIGNATURES.items() if len(given) > 12]
     more = ("active.Estimate", "stats.DiscriminativePower", "trec.evaluate")
     assert [name for name in many if not name.endswith(more)] == []
