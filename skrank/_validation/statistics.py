@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar, cast
 
@@ -118,23 +118,6 @@ def check_rankings(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
                 f"{name} scores system {system} as {vector[system]}: leave the system out of both."
             )
     return vectors[0], vectors[1]
-
-
-def check_ranked_items(name: str, items: Sequence[Hashable]) -> list[Hashable]:
-    """The items of a list, after a check that there is at least one, and none twice."""
-    ordered = isinstance(items, Iterable) and not isinstance(items, (str, Set, Mapping))
-    found = list(items) if ordered else []
-    if not found:
-        raise ValueError(f"{name} must be a list of at least one id, the first rank first.")
-    seen: set[Hashable] = set()
-    for rank, item in enumerate(found, start=1):
-        if isinstance(item, Set) or not isinstance(item, Hashable) or item in seen:
-            raise ValueError(
-                f"{name} has {item!r} at rank {rank}: each rank has one id, and each id one rank. "
-                "Pass tied ids one after the other, or scores to rank_biased_overlap."
-            )
-        seen.add(item)
-    return found
 
 
 def check_draws(n_resamples: object, random_state: RandomState) -> tuple[int, int]:

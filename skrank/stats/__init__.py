@@ -6,7 +6,6 @@ all random draws; its default is 0.
 """
 
 from skrank.stats.all_pairs import holm, max_t
-from skrank.stats.design import queries_needed
 from skrank.stats.discrimination import DiscriminativePower, discriminative_power
 from skrank.stats.intervals import Interval, bootstrap_interval, t_interval
 from skrank.stats.paired import (
@@ -17,19 +16,12 @@ from skrank.stats.paired import (
     sign_test,
     wilcoxon,
 )
-from skrank.stats.rankings import (
-    ListOverlap,
-    kendall_tau,
-    list_overlap,
-    rank_biased_overlap,
-    tau_ap,
-    tau_b,
-)
+from skrank.stats.rankings import tau_ap, tau_b
 from skrank.stats.tukey import tukey_hsd
 
 __all__ = [
-    "DiscriminativePower", "Interval", "ListOverlap", "PairedTest", "bootstrap_interval",
-    "discriminative_power", "holm", "kendall_tau", "list_overlap", "max_t", "paired_bootstrap",
-    "paired_t", "queries_needed", "randomisation_test", "rank_biased_overlap", "sign_test",
+    "DiscriminativePower", "Interval", "PairedTest", "bootstrap_interval",
+    "discriminative_power", "holm", "max_t", "paired_bootstrap",
+    "paired_t", "randomisation_test", "sign_test",
     "t_interval", "tau_ap", "tau_b", "tukey_hsd", "wilcoxon",
 ]  # fmt: skip

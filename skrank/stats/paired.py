@@ -29,8 +29,6 @@ from skrank.stats._pairs import (
 if TYPE_CHECKING:
     import pandas as pd
 
-_MOST_EXACT = 13  # with at most this many queries all sign flips are visited, as in scipy
-
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PairedTest(Printed):
@@ -192,7 +190,6 @@ def paired_t(
 def wilcoxon(
     scores: ArrayLike,
     *,
-    zeros: str = "wilcox",
     pairs: int | ArrayLike | None = None,
     nan: str = "drop",
 ) -> PairedTest:
@@ -202,19 +199,12 @@ def wilcoxon(
     ----------
     scores, pairs, nan
         As in `paired_t`.
-    zeros : {"wilcox", "pratt", "zsplit"}
-        "wilcox": drop differences of 0 before ranking. "pratt": drop them after ranking. "zsplit":
-        split their ranks between both signs.
 
     Returns
     -------
     PairedTest
-        `statistic` is the smaller of the two sums of ranks. Systems that never differ have p 1.
-
-    Notes
-    -----
-    The p-value is exact for up to 13 queries, and for up to 50 queries if no difference is tied or
-    0. Otherwise the p-value is the normal approximation of `scipy.stats.wilcoxon`.
+        Of `scipy.stats.wilcoxon`, which drops differences of 0. `statistic` is the smaller of the
+        two sums of ranks. Systems that never differ have p 1.
 
     Examples
     --------
@@ -222,10 +212,10 @@ def wilcoxon(
     >>> stats.wilcoxon([[0.5, 0.4], [0.7, 0.4], [0.6, 0.5], [0.9, 0.6]]).p_value
     array([0.125])
     """
-    check.check_choice("zeros", zeros, ("wilcox", "pratt", "zsplit"))
 
     def block(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
-        return moments(z)[0], *_signed_rank_test(z, zeros)
+        tests = [scipy.stats.wilcoxon(row) if row.any() else (0.0, 1.0) for row in z]
+        return moments(z)[0], *np.transpose(tests)
 
     return run_test("Wilcoxon signed-rank test", SystemPairs(scores, pairs, nan, grid=True), block)
 
@@ -396,27 +386,6 @@ def achieved_level(t: np.ndarray, squares: np.ndarray) -> np.ndarray:
 def block_width(n_resamples: int) -> int:
     """Number of pairs whose resamples are in memory at a time."""
     return max(1, 2**18 // n_resamples)
-
-
-def _signed_rank_test(z: np.ndarray, zeros: str) -> tuple[np.ndarray, np.ndarray]:
-    """Smaller sum of ranks, and p-value, of each row of differences."""
-    ranks, zero = scipy.stats.rankdata(np.abs(z), axis=1), z == 0
-    if zeros == "wilcox":  # zeros have the lowest ranks, so dropping them lowers all other ranks
-        ranks = ranks - zero.sum(axis=1, keepdims=True)
-    signed = np.sign(z) * ranks
-    statistic = np.minimum(*(np.maximum(sign * signed, 0).sum(axis=1) for sign in (1, -1)))
-    if zeros == "zsplit":
-        statistic += np.where(zero, ranks, 0).sum(axis=1) / 2
-    if z.shape[1] <= _MOST_EXACT:
-        return statistic, _flip_shares(signed)
-    # scipy chooses one method, exact or approximate, for all rows of a call: rows with ties are
-    # tested in a separate call
-    sizes, p_value = np.sort(np.abs(z), axis=1), np.ones(len(z))
-    tied = (sizes[:, 0] == 0) | (np.diff(sizes, axis=1) == 0).any(axis=1)
-    for rows in (~tied, tied & (sizes[:, -1] > 0)):
-        if rows.any():
-            p_value[rows] = scipy.stats.wilcoxon(z[rows], zero_method=zeros, axis=1).pvalue
-    return statistic, p_value
 
 
 def _flip_counts(signed: np.ndarray, flips: np.ndarray) -> np.ndarray:

@@ -78,35 +78,3 @@ class TestBootstrapInterval:
         assert found.n_dropped.tolist() == [0, 1, 1]
         found = stats.bootstrap_interval(np.full(7, 0.1), method=method)
         assert (found.mean, found.low, found.high) == (0.1, 0.1, 0.1)
-
-
-class TestPower:
-    @pytest.mark.parametrize(("effect", "queries"), [(0.2, 199), (0.5, 34), (0.8, 15)])
-    def test_queries_needed_as_tabulated(self, effect, queries):
-        # G*Power, paired t-test, two tails, alpha .05, power .80
-        assert stats.queries_needed(effect, 1) == queries
-        assert stats.queries_needed(-3 * effect, 3) == queries
-        assert stats.queries_needed(100, 1) == 2
-        assert stats.queries_needed(0.001, 1) == pytest.approx(7.849e6, rel=1e-3)
-
-    @pytest.mark.parametrize("n_systems", [2, 3, 10])
-    def test_power_of_several_systems_is_the_rejection_rate_of_anova(self, n_systems):
-        """The best and the worst system differ by 1; differences have the standard deviation 2."""
-        n_queries = stats.queries_needed(1, 2, n_systems=n_systems)
-        x = np.random.default_rng(0).normal(0, np.sqrt(2), size=(1000, n_queries, n_systems))
-        x[:, :, :2] += [-0.5, 0.5]
-        rest = x - x.mean(axis=1, keepdims=True) - x.mean(axis=2, keepdims=True)
-        error = rest.var(axis=(1, 2)) * x[0].size / (n_queries - 1) / (n_systems - 1)
-        f = n_queries * x.mean(axis=1).var(axis=1, ddof=1) / error
-        p = scipy.stats.f.sf(f, n_systems - 1, (n_queries - 1) * (n_systems - 1))
-        assert np.mean(p < 0.05) == pytest.approx(0.8, abs=0.04)
-
-    @pytest.mark.parametrize("n_systems", [2, 5])
-    def test_width_is_that_of_intervals(self, n_systems):
-        n_queries = stats.queries_needed(std=0.3, width=0.2, n_systems=n_systems)
-        n_pairs = n_systems * (n_systems - 1) / 2
-        z = np.random.default_rng(0).normal(0, 0.3, size=(n_queries, 4000))
-        confidence = 1 - 0.05 / n_pairs
-        found, shorter = (stats.t_interval(z[:n], confidence=confidence) for n in (n_queries, -1))
-        assert np.mean(found.high - found.low) <= 0.2 * 1.001
-        assert np.mean(shorter.high - shorter.low) > 0.2 * 0.999

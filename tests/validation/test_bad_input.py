@@ -199,7 +199,6 @@ def test_flags_are_true_or_false(name, given):
 @pytest.mark.parametrize(
     ("call", "named"),
     [
-        (stats.queries_needed, "difference="),
         (lambda values: skrank.metrics.GAP(k=values), "k="),
         (lambda values: stats.max_t(ONES, pairs=values), "pairs="),
     ],

@@ -24,7 +24,7 @@ CALLS = {
     "objective": partial(skrank.LambdaRank("gap"), groups=GROUPS),
     "Run": lambda y, s: trec.Run.from_arrays(GROUPS, y + np.arange(0, 60, 10), s),
     "evaluate": partial(skrank.evaluate, groups=GROUPS, metrics="gap"),
-    "rank_biased_overlap": stats.rank_biased_overlap,
+    "tau_b": stats.tau_b,
     "bootstrap_interval": lambda x, w: stats.bootstrap_interval(x, weights=w),
 }
 each_call = pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
