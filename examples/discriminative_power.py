@@ -140,12 +140,15 @@ def main() -> None:
         print(f"{name:24}{matrices[name].mean().mean():>8.3f}{cells}")
 
     if options.plot:
-        from skrank.plotting import LinesDisplay
+        from matplotlib import pyplot as plt
 
-        display = LinesDisplay.from_powers(
-            {name: powers[0] for name, powers in found.items()}
-        )
-        display.figure_.savefig(options.plot, dpi=120)
+        for name, powers in found.items():
+            plt.plot(powers[0].asl_curve, label=name)
+        plt.yscale("log")
+        plt.xlabel("pairs of systems, sorted")
+        plt.ylabel("achieved significance level")
+        plt.legend()
+        plt.savefig(options.plot, dpi=120)
         print(f"\ncurves: {options.plot}")
 
 

@@ -35,7 +35,8 @@ def plot(found: Robustness, path: str) -> None:
 
     figure, axes = plt.subplots(1, 3, figsize=(18, 6), layout="constrained")
     for ax, column in zip(axes, ("mean", "tau_b", "power"), strict=True):
-        found.plot(column, ax=ax)
+        lines = found.pivot(column).T
+        lines.plot(ax=ax, marker="o", ylabel=column).invert_xaxis()
     figure.savefig(path, dpi=120)
     print(f"\nfigures: {path}")
 
@@ -55,9 +56,6 @@ def main() -> None:
     )
     parser.add_argument(
         "--repeats", type=int, default=1, help="random reductions of each level"
-    )
-    parser.add_argument(
-        "--strata", choices=("relevance", "grade"), default="relevance"
     )
     parser.add_argument("--confidence", type=float, default=0.95)
     parser.add_argument("--resamples", type=int, default=1000)
@@ -81,7 +79,6 @@ def main() -> None:
         options.percents,
         random_state=options.seed,
         n_repeats=options.repeats,
-        strata=options.strata,
         confidence=options.confidence,
         n_resamples=options.resamples,
     )

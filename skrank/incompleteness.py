@@ -14,7 +14,7 @@ from skrank import _validation as check
 from skrank import trec
 from skrank._printed import Printed
 from skrank._progress import tracked
-from skrank._typing import Axes, Options, RandomState
+from skrank._typing import Options, RandomState
 from skrank.evaluation import Report
 from skrank.metrics import Metric
 from skrank.stats import discriminative_power, tau_ap, tau_b
@@ -24,31 +24,20 @@ __all__ = ["ROBUSTNESS_METRICS", "Robustness", "reduce_judgments", "robustness"]
 if TYPE_CHECKING:
     import pandas as pd
 
-    from skrank.plotting import LinesDisplay
-
-_LABELS = {
-    "tau_b": "tau_b with the ranking by all judgments",
-    "tau_ap": "AP correlation with the ranking by all judgments",
-    "power": "discriminative power at {:g} % confidence",
-    "required_difference": "required difference at {:g} % confidence",
-    "mean": "mean over systems",
-}
 ROBUSTNESS_METRICS = (
     "ap", "q", "ndcg", "gap",
     "ap(condensed=True)", "q(condensed=True)", "ndcg(condensed=True)", "gap(condensed=True)",
     "bpref", "rpref",
 )  # fmt: skip
-_FEWEST_RELEVANT, _FEWEST_OTHER = 1, 10  # a stratum keeps at least this number of documents
+_FEWEST_RELEVANT, _FEWEST_OTHER = 1, 10  # a query keeps at least these numbers of documents
 
 
 def reduce_judgments(
     qrels: object,
     percent: int,
     random_state: RandomState = 0,
-    *,
-    strata: str = "relevance",
 ) -> trec.Qrels:
-    """Keep a random share of the judgments of each query, the same share of each stratum.
+    """Keep a random share of the judgments of each query, of relevant and of other documents.
 
     For a query with R relevant and N other documents, ``max(1, R * percent // 100)`` relevant and
     ``max(10, N * percent // 100)`` other documents stay judged, but at most R and N.
@@ -59,14 +48,10 @@ def reduce_judgments(
     percent : int
         From 1 to 100.
     random_state : int, Generator, RandomState or None
-        Seed of a random order of the documents of each stratum. The first documents are kept. With
-        the same integer, the documents kept at 20 percent are a subset of those kept at 40 percent.
-        The order depends only on the ids of the query and of its documents, not on the order of
-        rows or on other queries.
-    strata : {"relevance", "grade"}
-        "relevance": relevant documents (labels above 0) and other documents, as in the papers.
-        "grade": documents of each label, where R is the number of documents of a grade, so that no
-        grade of a query disappears.
+        Seed of a random order of the documents. The first documents are kept. With the same
+        integer, the documents kept at 20 percent are a subset of those kept at 40 percent. The
+        order depends only on the ids of the query and of its documents, not on the order of rows or
+        on other queries.
 
     Returns
     -------
@@ -97,7 +82,7 @@ def reduce_judgments(
     """
     [percent] = _check_percents("percent", [percent])
     given = trec.read_qrels(qrels)
-    kept = _reduction(given, check.check_random_state(random_state), strata)(percent)
+    kept = _reduction(given, check.check_random_state(random_state))(percent)
     return replace(given, labels=np.where(kept, given.labels, np.nan))
 
 
@@ -116,19 +101,16 @@ def _check_percents(parameter: str, percents: Sequence[int]) -> list[int]:
     return [int(level) for level in levels]
 
 
-def _reduction(qrels: trec.Qrels, seed: int, strata: str) -> Callable[[int], np.ndarray]:
+def _reduction(qrels: trec.Qrels, seed: int) -> Callable[[int], np.ndarray]:
     """A function of percent: True for rows that stay judged, the first of a random order.
 
-    The documents of each stratum are ordered by a hash of the seed and the ids of query and
-    document.
+    The relevant documents of a query, and its others, are ordered by a hash of the seed and the ids
+    of query and document.
     """
-    check.check_choice("strata", strata, ("relevance", "grade"))
     queries, labels = qrels.queries, qrels.labels
     judged = ~np.isnan(labels)
-    kind = labels > 0 if strata == "relevance" else labels
-    kind = np.unique(np.where(judged, kind, -1.0), return_inverse=True)[1]
-    query = np.repeat(np.arange(len(queries)), queries.sizes)
-    stratum = query * (kind.max(initial=0) + 1) + kind
+    kind = np.where(judged, labels > 0, 2)  # other, relevant, not judged
+    stratum = 3 * np.repeat(np.arange(len(queries)), queries.sizes) + kind
     order = np.lexsort((_hashes(qrels, seed), stratum))
     ranked, position = stratum[order], np.empty_like(order)
     position[order] = np.arange(len(order)) - np.searchsorted(ranked, ranked)
@@ -192,65 +174,8 @@ class Robustness(Printed):
     confidence: float
     n_queries: int
 
-    def plot(
-        self,
-        column: str = "tau_b",
-        metrics: Sequence[str] | None = None,
-        ax: Axes | None = None,
-        **kwargs: Any,
-    ) -> LinesDisplay:
-        """Draw one column of the table against the share of judgments.
-
-        A metric on condensed lists has a dashed line. With several repeats, the line is their mean,
-        in a band from the smallest to the largest.
-
-        Parameters
-        ----------
-        column : {"tau_b", "tau_ap", "power", "required_difference", "mean"}
-        metrics : sequence of str, optional
-            Default: all of the study.
-        ax : matplotlib Axes, optional
-            Where to draw. Default: a new figure.
-        **kwargs
-            Passed to `matplotlib.axes.Axes.plot`.
-
-        Returns
-        -------
-        skrank.plotting.LinesDisplay
-
-        Raises
-        ------
-        ValueError
-            If the study has no such column or metric.
-
-        References
-        ----------
-        T. Sakai, Alternatives to Bpref, SIGIR 2007, figures 1 to 3.
-        """
-        from skrank.plotting import LinesDisplay
-
-        check.check_choice("column", column, tuple(_LABELS))
-        names = check.chosen_names("metric", metrics, self.table["metric"].unique())
-        values = self.table.groupby(["metric", "percent"])[column]
-        mean, low, high = (
-            one.unstack("metric")[names] for one in (values.mean(), values.min(), values.max())
-        )
-        looks = {
-            name: {"marker": "o", "linestyle": "--" if "condensed=True" in name else "-"}
-            for name in names
-        }
-        left, right = mean.index.max(), mean.index.min()
-        margin = 0.03 * (left - right) + 0.5
-        axes = {
-            "xticks": mean.index, "xlim": (left + margin, right - margin),
-            "xlabel": "percent of the judgments",
-            "ylabel": _LABELS[column].format(100 * self.confidence),
-        }  # fmt: skip
-        bands = {"low": low, "high": high} if self.table["repeat"].any() else {}
-        return LinesDisplay(mean, **bands, looks=looks, axes=axes).plot(ax, **kwargs)
-
     def pivot(self, column: str = "tau_b") -> pd.DataFrame:
-        """One column of the table, averaged over repeats.
+        """One column of the table, averaged over repeats; ``pivot("power").T.plot()`` draws it.
 
         Parameters
         ----------
@@ -272,8 +197,9 @@ class Robustness(Printed):
         return ", ".join(map(check.counted, sizes, *nouns))
 
     def _printed(self) -> dict[str, pd.DataFrame]:
-        titles = {name: _LABELS[name].format(100 * self.confidence) for name in ("tau_b", "power")}
-        return {f"{titles[name]}, by percent judged": self.pivot(name) for name in titles}
+        power = f"discriminative power at {100 * self.confidence:g} % confidence"
+        titles = {"tau_b": "tau_b with the ranking by all judgments", "power": power}
+        return {f"{title}, by percent judged": self.pivot(name) for name, title in titles.items()}
 
 
 def robustness(
@@ -284,7 +210,6 @@ def robustness(
     *,
     random_state: RandomState = 0,
     n_repeats: int = 1,
-    strata: str = "relevance",
     confidence: float = 0.95,
     n_resamples: int = 1000,
     missing: str = "zero",
@@ -309,8 +234,6 @@ def robustness(
         seed of `reduce_judgments`.
     n_repeats : int
         Random reductions for each level below 100.
-    strata : {"relevance", "grade"}
-        As in `reduce_judgments`.
     confidence : float
         As in `skrank.stats.discriminative_power`.
     n_resamples : int
@@ -371,7 +294,7 @@ def robustness(
     if len(named) < 2:
         raise ValueError("runs has 1 run: a ranking needs at least 2.")
     top = check.check_max_grade(max_grade) or max(1, int(np.ceil(np.nanmax(known.labels))))
-    reductions = [_reduction(known, seed + repeat, strata) for repeat in range(n_repeats)]
+    reductions = [_reduction(known, seed + repeat) for repeat in range(n_repeats)]
 
     def measured(kept: np.ndarray) -> Report:
         reduced = replace(known, labels=np.where(kept, known.labels, np.nan))

@@ -31,24 +31,21 @@ def qrels():
 
 
 @pytest.mark.parametrize("percent", PERCENTS)
-@pytest.mark.parametrize("strata", ["relevance", "grade"])
-def test_counts_of_every_stratum(qrels, percent, strata):
+def test_counts_of_every_stratum(qrels, percent):
     def counts(judgments):
         frame = judgments.to_frame().dropna()
-        kind = frame["label"] > 0 if strata == "relevance" else frame["label"]
-        return frame.groupby(["qid", kind]).size()
+        return frame.groupby(["qid", frame["label"] > 0]).size()
 
-    kept = counts(reduce_judgments(qrels, percent, strata=strata))
+    kept = counts(reduce_judgments(qrels, percent))
     for (qid, kind), n in counts(qrels).items():
         assert kept[qid, kind] == min(n, max(1 if kind > 0 else 10, n * percent // 100))
 
 
-@pytest.mark.parametrize("strata", ["relevance", "grade"])
 @pytest.mark.parametrize("seed", [0, 1, 2**70])
-def test_nested(qrels, seed, strata):
+def test_nested(qrels, seed):
     larger = judged(qrels)
     for percent in PERCENTS:
-        smaller = judged(reduce_judgments(qrels, percent, seed, strata=strata))
+        smaller = judged(reduce_judgments(qrels, percent, seed))
         assert smaller.items() <= larger.items()
         larger = smaller
 
@@ -140,7 +137,7 @@ def test_the_scale_of_grades_stays():
 
 
 def test_wrong_options(qrels):
-    for options in ({"percent": 0}, {"percent": 50.0}, {"percent": 50, "strata": "document"}):
+    for options in ({"percent": 0}, {"percent": 50.0}):
         with pytest.raises(ValueError, match=f"{[*options][-1]}="):
             reduce_judgments(qrels, **options)
     pool, runs = collection(2, 3)

@@ -4,13 +4,8 @@ A display stores arrays and frames as attributes, and `plot` draws them again. S
 the same `ax` are drawn into one plot. Drawing needs matplotlib: ``pip install skrank[plot]``.
 """
 
-from skrank.plotting.agreement import TauMatrixDisplay
-from skrank.plotting.comparison import QueryComparisonDisplay
-from skrank.plotting.curves import LinesDisplay, PrecisionRecallDisplay
 from skrank.plotting.estimates import IntervalDisplay
+from skrank.plotting.precision_recall import PrecisionRecallDisplay
 from skrank.plotting.thresholds import InformativenessDisplay
 
-__all__ = [
-    "InformativenessDisplay", "IntervalDisplay", "LinesDisplay", "PrecisionRecallDisplay",
-    "QueryComparisonDisplay", "TauMatrixDisplay",
-]  # fmt: skip
+__all__ = ["InformativenessDisplay", "IntervalDisplay", "PrecisionRecallDisplay"]

@@ -282,8 +282,7 @@ COLLECTION = {
         for name in ("a", "b", "c")
     ),
 }
-usual("incompleteness.reduce_judgments", qrels=COLLECTION["qrels"], percent=50, random_state=0,
-      strata="grade")  # fmt: skip
+usual("incompleteness.reduce_judgments", qrels=COLLECTION["qrels"], percent=50, random_state=0)
 usual("incompleteness.robustness", **COLLECTION, metrics=["ap", "bpref"], percents=[100, 50],
       random_state=0, n_repeats=1, confidence=0.9, n_resamples=10)  # fmt: skip
 

@@ -41,11 +41,11 @@ found = robustness(
     n_repeats=3,
     n_resamples=200,
 )
-found.plot()
+found.pivot("tau_b").T.plot(ylabel="tau_b").invert_xaxis()
 plt.show()
 
 # %%
 # The share of pairs of systems with a significant difference:
 
-found.plot("power")
+found.pivot("power").T.plot(ylabel="discriminative power").invert_xaxis()
 plt.show()

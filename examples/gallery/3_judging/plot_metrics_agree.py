@@ -11,7 +11,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from skrank import stats, trec
-from skrank.plotting import LinesDisplay, TauMatrixDisplay
 
 rng = np.random.default_rng(0)
 qid = np.repeat(np.arange(40), 50)
@@ -29,7 +28,11 @@ runs = [
 ]
 report = trec.evaluate(qrels, runs, ["gap", "ap", "ndcg@10", "err@10"])
 
-TauMatrixDisplay(report.mean).plot()
+taus = report.mean.corr(stats.tau_b)
+plt.imshow(taus, vmin=0.5, vmax=1)
+plt.xticks(range(4), labels=taus.columns)
+plt.yticks(range(4), labels=taus.columns)
+plt.colorbar(label="tau_b")
 plt.show()
 
 # %%
@@ -42,9 +45,14 @@ plt.show()
 # All 66 pairs, in the order of their significance level. The further left a
 # curve falls, the fewer significant differences the metric finds.
 
-powers = {
-    name: stats.discriminative_power(values.unstack("system"), n_resamples=300)
-    for name, values in report.per_query.items()
-}
-LinesDisplay.from_powers(powers)
+for name, values in report.per_query.items():
+    power = stats.discriminative_power(
+        values.unstack("system"), n_resamples=300
+    )
+    plt.plot(power.asl_curve, label=f"{name} ({power.power:.1%})")
+plt.axhline(0.05, color="black", linestyle="--", label="95 % confidence")
+plt.yscale("log")
+plt.xlabel("pairs of systems, sorted")
+plt.ylabel("achieved significance level")
+plt.legend()
 plt.show()

@@ -1,8 +1,7 @@
-"""Lines: precision against recall, and values of metrics along an axis."""
+"""Precision against recall: graded, or at eleven points."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,10 +14,8 @@ from skrank._typing import Axes, Estimator, Options
 from skrank.extending import predicted_scores, require_groups
 from skrank.metrics import Metric
 from skrank.plotting._display import Display, shown
-from skrank.stats import DiscriminativePower
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.lines import Line2D
 
 # by whether precision is graded: names of the value in the legend, and of both axes
@@ -272,133 +269,3 @@ def _curve_metric(metric: str | Metric) -> Metric:
         return chosen
     curves = "; ".join(f"{kind.names[0]}, with {', '.join(of)}" for kind, of in _PARAMETERS.items())
     raise ValueError(f"metric={str(chosen)!r} has no curve: choose {curves}.")
-
-
-class LinesDisplay(Display):
-    """Lines along a common axis, some of them in bands.
-
-    `from_powers` draws achieved significance levels.
-
-    Parameters
-    ----------
-    lines : DataFrame of shape (n_points, n_lines)
-        Heights, indexed by their place on the x axis; NaN is not drawn.
-    low, high : DataFrame of the shape of `lines`, optional
-        Ends of a band around each line.
-    looks : dict of name to dict, optional
-        Style of each line, as in `matplotlib.axes.Axes.plot`.
-    axes : dict, optional
-        Names and limits of the axes, as in `matplotlib.axes.Axes.set`.
-
-    Attributes
-    ----------
-    lines_ : dict of name to matplotlib Line2D
-    bands_ : dict of name to matplotlib collection
-    ax_, figure_ : matplotlib Axes and Figure
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> import pandas as pd
-    >>> from skrank.plotting import LinesDisplay
-    >>> values = pd.DataFrame({"gap": [0.3, 0.4], "ndcg": [0.5, 0.6]}, index=[10, 100])
-    >>> display = LinesDisplay(values, axes={"xlabel": "trees"}).plot()
-    >>> list(display.lines_)
-    ['gap', 'ndcg']
-    >>> plt.close(display.figure_)
-    """
-
-    lines_: dict[Any, Line2D]
-    bands_: dict[Any, Any]
-
-    def __init__(
-        self,
-        lines: pd.DataFrame,
-        *,
-        low: pd.DataFrame | None = None,
-        high: pd.DataFrame | None = None,
-        looks: Mapping[Any, Options] | None = None,
-        axes: Options | None = None,
-    ) -> None:
-        check.check_table("lines", lines, ())
-        self.lines, self.low, self.high = lines, low, high
-        self.looks, self.axes = dict(looks or {}), dict(axes or {})
-
-    @classmethod
-    def from_powers(
-        cls, powers: Mapping[Any, DiscriminativePower], ax: Axes | None = None, **kwargs: Any
-    ) -> Self:
-        """Draw the achieved significance levels of all pairs of systems in descending order.
-
-        The lower the curve of a metric, the more pairs it distinguishes at the same level. The
-        legend has the share of pairs that differ, and the difference of means that is significant
-        for every pair. Levels of 0, which no resample reached, are not drawn: the axis is
-        logarithmic.
-
-        Parameters
-        ----------
-        powers : dict of name to DiscriminativePower
-            Result of `skrank.stats.discriminative_power` for each metric.
-        ax, **kwargs
-            See `plot`.
-
-        Returns
-        -------
-        LinesDisplay
-
-        References
-        ----------
-        T. Sakai, Evaluating Evaluation Metrics based on the Bootstrap, SIGIR 2006.
-
-        Examples
-        --------
-        >>> import matplotlib.pyplot as plt
-        >>> import numpy as np
-        >>> from skrank import stats
-        >>> from skrank.plotting import LinesDisplay
-        >>> noise = np.random.default_rng(0).random((50, 10))
-        >>> powers = {
-        ...     name: stats.discriminative_power(noise + weight * np.linspace(0, 1, 10))
-        ...     for name, weight in (("sharp", 1.0), ("blunt", 0.2))
-        ... }
-        >>> list(LinesDisplay.from_powers(powers).lines_)
-        ['sharp', 'blunt', '95 % confidence']
-        >>> plt.close("all")
-        """
-        import pandas as pd
-
-        if not isinstance(powers, Mapping) or not powers:
-            raise ValueError("powers is empty: pass a dict of results of discriminative_power.")
-        for name, result in powers.items():
-            check.check_result(f"powers[{name!r}]", result, DiscriminativePower, "skrank.stats")
-        confidence, alpha = check.check_confidence(next(iter(powers.values())).confidence)
-        if any(result.confidence != confidence for result in powers.values()):
-            raise ValueError("powers have different confidence: compute all with the same.")
-        lines = pd.DataFrame({name: pd.Series(result.asl_curve) for name, result in powers.items()})
-        lines = lines.where(lines > 0).rename(index=lambda number: number + 1)
-        least = np.nanmin(lines.to_numpy(), initial=alpha)
-        looks: dict[Any, Options] = {}
-        for name, result in powers.items():
-            share = f"{result.power:.1%}, difference {result.required_difference:.3f}"
-            looks[name] = {"label": f"{shown(name)} ({share})"}
-        label = f"{100 * confidence:g} % confidence"
-        lines[label], looks[label] = alpha, {"color": "black", "linestyle": "--", "linewidth": 1}
-        axes = {
-            "yscale": "log", "xlim": (0, len(lines) + 1), "ylim": (least / 1.5, 1.5),
-            "xlabel": "pairs of systems, sorted (paired bootstrap test, not corrected)",
-            "ylabel": "achieved significance level", "title": "discriminative power",
-        }  # fmt: skip
-        return cls(lines, looks=looks, axes=axes).plot(ax, **kwargs)
-
-    def _draw(self, ax: Axes, style: Options) -> None:
-        self.lines_, self.bands_ = {}, {}
-        for name in self.lines.columns:
-            line = self.lines[name].dropna()
-            look = {"label": shown(name), **self.looks.get(name, {}), **style}
-            (self.lines_[name],) = ax.plot(line.index, line, **look)
-            if self.low is not None and self.high is not None:
-                ends, colour = (self.low[name], self.high[name]), self.lines_[name].get_color()
-                self.bands_[name] = ax.fill_between(line.index, *ends, alpha=0.15, color=colour)
-        ax.set(**self.axes)
-        if ax.get_legend_handles_labels()[1]:
-            ax.legend(loc="best", fontsize="small")
