@@ -47,7 +47,7 @@ suppress_warnings = ["config.cache"]  # functions in the settings of the gallery
 # docstrings
 autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc's sections say it in words
-autodoc_mock_imports = ["sentence_transformers", "skorch", "torch"]  # as api_pages does
+autodoc_mock_imports = ["skorch", "torch"]  # as api_pages does
 autodoc_default_options = {
     "exclude-members": ", ".join(
         f"set_{method}_request" for method in ("fit", "predict", "score", "split", "transform")

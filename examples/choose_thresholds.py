@@ -24,6 +24,7 @@ import lightgbm as lgb
 import numpy as np
 import pandas as pd
 from sklearn.ensemble import ExtraTreesRegressor
+from sklearn.isotonic import isotonic_regression
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict
 from sklearn.preprocessing import scale
@@ -220,14 +221,14 @@ def main() -> None:
     seen = simulated_clicks(
         y, rankings["ridge"], users, options.sessions, options.noise
     )
-    shares = informativeness.thresholds_from_clicks(
-        seen[0], seen[1], max_grade=top
-    )
-    rates = informativeness.thresholds_from_clicks(
-        *seen[:2], shown=seen[2], max_grade=top, method="rate"
-    )
+    grades, clicks, shown = seen
+    by_grade = np.bincount(grades.astype(int), clicks, top + 1)
+    views = np.bincount(grades.astype(int), shown, top + 1)
+    shares = by_grade[1:] / by_grade[1:].sum()
+    rises = np.diff(isotonic_regression(by_grade / views, sample_weight=views))
+    rates = rises / rises.sum()
     print(
-        f"\n{seen[1].sum():.0f} SIMULATED clicks of users with thresholds "
+        f"\n{clicks.sum():.0f} SIMULATED clicks of users with thresholds "
         f"{np.round(users, 3)}"
     )
     print(
@@ -247,8 +248,8 @@ def main() -> None:
 
     choices = {
         "informativeness": choice.thresholds,
-        "shares of clicks": shares,
-        "rises of click rates": rates,
+        "shares of clicks": tuple(shares.tolist()),
+        "rises of click rates": tuple(rates.tolist()),
         "cross-validation": validated,
         "uniform": (1 / top,) * top,
     }

@@ -27,7 +27,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from skrank.torch import MetricAccumulator, RankingLoss
+import skrank
+from skrank.torch import RankingLoss
 
 TOWNS = [
     "Arlon",
@@ -157,10 +158,15 @@ def evaluate(
     model: nn.Module, words: torch.Tensor, labels: torch.Tensor
 ) -> dict[str, float]:
     """Metrics on held-out queries."""
-    found = MetricAccumulator("gap", "ndcg@5", "p@1")
     with torch.inference_mode():
-        found.update(score(model, words), labels)
-    return found.compute()
+        scores = score(model, words)
+    present = ~labels.isnan()
+    queries = torch.arange(len(labels))[:, None].expand_as(labels)
+    report = skrank.evaluate(
+        *(values[present].numpy() for values in (labels, scores, queries)),
+        metrics=["gap", "ndcg@5", "p@1"],
+    )
+    return report.mean.loc["scores"].to_dict()
 
 
 def main() -> None:

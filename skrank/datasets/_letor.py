@@ -1,15 +1,12 @@
-"""load_letor: read LETOR collections."""
+"""load_letor: read the folds of LETOR collections."""
 
 from __future__ import annotations
 
-import gzip
-import io
-import lzma
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -17,7 +14,6 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 from sklearn.utils import Bunch
 
-_PACKED: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open}
 _PARTS = (("train",), ("vali", "valid"), ("test",))
 _FORM = "a line must be <label> qid:<query> <feature>:<value> ..., with features numbered from 1"
 
@@ -36,10 +32,10 @@ class Fold(NamedTuple):
 
 def load_letor(
     folder: str | PathLike[str], *, fold: int | None = None, dtype: DTypeLike = np.float64
-) -> Any:
-    r"""Read a LETOR collection, such as OHSUMED, MQ2008 or MSLR-WEB10K, or one of its files.
+) -> dict[int, Fold] | Fold:
+    r"""Read the folds of a LETOR collection, such as OHSUMED, MQ2008 or MSLR-WEB10K.
 
-    Three layouts are supported, each with files that end in ``.txt``, ``.txt.gz`` or ``.txt.xz``:
+    Three layouts are supported, each with files that end in ``.txt`` or ``.txt.gz``:
 
     * ``S1`` to ``S5``: fold N trains on S_N, S_N+1 and S_N+2, validates on S_N+3 and tests on
       S_N+4, where S1 follows S5;
@@ -52,7 +48,7 @@ def load_letor(
     Parameters
     ----------
     folder : str or path
-        Folder of the collection, or a single file.
+        Folder of the collection. `sklearn.datasets.load_svmlight_file` reads single files.
     fold : int, optional
         Read and return only this fold. Folds are numbered from 1.
     dtype : dtype, default=float64
@@ -60,9 +56,9 @@ def load_letor(
 
     Returns
     -------
-    collection : dict of int to Fold, Fold or Bunch
+    collection : dict of int to Fold, or Fold
         Tuples ``train, valid, test`` by the numbers of the folds; or the one with the number
-        `fold`. Each part, and a single file, is a Bunch with the attributes
+        `fold`. Each part is a Bunch with the attributes
 
         X : ndarray of shape (n_rows, n_features), dense
             Features; the same number of columns in every part.
@@ -76,8 +72,8 @@ def load_letor(
     FileNotFoundError
         If the folder, a part of a fold, or all layouts are missing.
     ValueError
-        If there is no such fold; if a file is empty, damaged or malformed (the message has the
-        number of the line); or if a query is in two of the three training files of a fold.
+        If there is no such fold; if a file is empty, damaged or malformed; or if a query is in two
+        of the three training files of a fold.
 
     Notes
     -----
@@ -105,12 +101,7 @@ def load_letor(
     (6, 2) {2} {3}
     (6, 2) {3} {4}
     """
-    folder = Path(folder)
-    if folder.is_file():
-        if fold is not None:
-            raise ValueError(f"fold={fold!r}: {folder} is one file. Give the folder of the folds.")
-        return _stacked([_read(folder, dtype)], 0)
-    splits = _splits(folder)
+    splits = _splits(Path(folder))
     if fold is not None:
         if fold not in list(splits):
             raise ValueError(f"fold={fold!r} does not exist: the folds are {[*splits]}.")
@@ -147,36 +138,19 @@ def _splits(folder: Path) -> dict[int, list[list[Path]]]:
 
 
 def _find(folder: Path, *stems: str) -> Path:
-    names = [stem + ending for stem in stems for ending in (".txt", ".txt.gz", ".txt.xz")]
+    names = [stem + ending for stem in stems for ending in (".txt", ".txt.gz")]
     path = next((folder / name for name in names if (folder / name).is_file()), None)
     if path is None:
         raise FileNotFoundError(f"{folder} has none of {', '.join(names)}: add the missing file")
     return path
 
 
-class _Lines(io.RawIOBase):
-    """The lines of an open file, with the number of the last line that was read."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self.stream, self.number = stream, 0
-
-    def __iter__(self) -> Iterator[bytes]:
-        for number, line in enumerate(self.stream, 1):
-            self.number = number
-            yield line
-
-
 def _read(path: Path, dtype: DTypeLike) -> tuple[Any, np.ndarray, np.ndarray]:
     """Sparse features, labels and query ids of a file."""
-    with _PACKED.get(path.suffix, open)(path, "rb") as stream:
-        lines = _Lines(stream)
-        try:
-            X, y, qid = load_svmlight_file(lines, dtype=dtype, zero_based=False, query_id=True)
-        except (ValueError, OverflowError, EOFError, OSError, lzma.LZMAError, zlib.error) as error:
-            raise ValueError(f"{path}, line {lines.number}: {error}; {_FORM}") from error
-    bad = np.flatnonzero(~((y >= 0) & np.isfinite(y) | (y == -1)))
-    if len(bad):
-        raise ValueError(f"{path}: the label {y[bad[0]]} is neither at least 0 nor -1 (not judged)")
+    try:
+        X, y, qid = load_svmlight_file(path, dtype=dtype, zero_based=False, query_id=True)
+    except (ValueError, OverflowError, EOFError, OSError, zlib.error) as error:
+        raise ValueError(f"{path}: {error}; {_FORM}") from error
     if len(qid) != len(y) or not len(y):
         raise ValueError(f"{path} has {len(qid)} query ids for {len(y)} rows; {_FORM}")
     return X, np.where(y == -1, np.nan, y), qid

@@ -12,10 +12,9 @@ from skrank.informativeness._thresholds import (
     ThresholdChoice,
     select_thresholds,
     threshold_grid,
-    thresholds_from_clicks,
 )
 
 __all__ = [
     "GradeDistribution", "Study", "ThresholdChoice", "maximum_entropy", "select_thresholds",
-    "study", "threshold_grid", "thresholds_from_clicks",
+    "study", "threshold_grid",
 ]  # fmt: skip

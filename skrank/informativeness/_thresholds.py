@@ -1,4 +1,4 @@
-"""Thresholds of GAP: the most informative about rankings, or those of users who click."""
+"""Thresholds of GAP that are most informative about rankings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank import trec
@@ -211,104 +210,3 @@ def _left_out(studied: Study, balanced: int) -> tuple[float, bool]:
     held_out = errors[np.arange(len(errors)), chosen]
     difference = t_interval(held_out - errors[:, balanced], weights=n_lists)
     return float(np.average(held_out, weights=n_lists)), bool(difference.high < 0)
-
-
-def thresholds_from_clicks(
-    grades: ArrayLike,
-    clicks: ArrayLike,
-    *,
-    shown: ArrayLike | None = None,
-    max_grade: int | None = None,
-    method: str = "share",
-) -> tuple[float, ...]:
-    r"""Probabilities of the thresholds of GAP from clicks on graded documents.
-
-    Parameters
-    ----------
-    grades : array-like of shape (n_rows,)
-        Grade of each document, a whole number of at least 0.
-    clicks : array-like of shape (n_rows,)
-        Number of clicks on the document, or True and False.
-    shown : array-like of shape (n_rows,), optional
-        Number of times that users examined the document. Default: 1; a document may have several
-        rows.
-    max_grade : int, optional
-        Highest grade of the collection. Default: the highest of `grades`.
-    method : {"share", "rate"}
-        "share": g_i is the share of grade i among the clicks on relevant documents. The paper
-        proposes this method, which depends on the number of documents of each grade shown.
-
-        "rate": g_i is proportional to the increase of the click rate from grade i - 1 to grade i.
-        In the user model of GAP, a user regards grade i as relevant with probability
-        ``g_1 + ... + g_i``, and clicks on relevant documents. Clicks on grade 0 are regarded as
-        noise, equal for all documents. Isotonic regression pools rates that decrease with the
-        grade.
-
-    Returns
-    -------
-    tuple of float of length max_grade
-        g_1..g_c, which sum to 1, for ``skrank.metric("gap", thresholds=...)``.
-
-    Raises
-    ------
-    ValueError
-        If lengths differ, a grade is not a whole number, or a row has more clicks than `shown`.
-        With "share", if no relevant document was clicked. With "rate", if a grade was not shown, or
-        the click rate does not increase with the grade.
-
-    References
-    ----------
-    S. Robertson, E. Kanoulas, E. Yilmaz, Extending Average Precision to Graded Relevance Judgments,
-    SIGIR 2010, section 2.2, remark on thresholding probabilities.
-
-    Examples
-    --------
-    >>> from skrank.informativeness import thresholds_from_clicks
-    >>> grades, clicks, shown = [0, 1, 2], [0, 2, 4], [4, 4, 4]
-    >>> thresholds_from_clicks(grades, clicks)
-    (0.333..., 0.666...)
-    >>> thresholds_from_clicks(grades, clicks, shown=shown, method="rate")
-    (0.5, 0.5)
-    """
-    check.check_choice("method", method, ("share", "rate"))
-    rows = _whole_numbers("grades", grades)
-    top = check.check_max_grade(max_grade or max(1, int(rows.max()))) or 1
-    clicked = _whole_numbers("clicks", clicks, len(rows))
-    views = np.ones(len(rows)) if shown is None else _whole_numbers("shown", shown, len(rows))
-    wrong = (rows > top) | ((clicked > views) & (shown is not None or method == "rate"))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(
-            f"row {row} has grade {rows[row]} and {clicked[row]} clicks in {views[row]:g} views "
-            f"(shown=): grades are at most max_grade={top}, and clicks at most one per view."
-        )
-    clicks_by_grade = np.bincount(rows, clicked, minlength=top + 1)
-    views_by_grade = np.bincount(rows, views, minlength=top + 1)
-    steps = clicks_by_grade[1:]
-    if method == "rate":
-        from sklearn.isotonic import isotonic_regression
-
-        if not views_by_grade.all():
-            raise ValueError(
-                f"no document of grade {np.argmin(views_by_grade)} was shown, so that its click "
-                "rate is unknown: pass rows of all grades, or method='share'."
-            )
-        rates = clicks_by_grade / views_by_grade
-        steps = np.diff(isotonic_regression(rates, sample_weight=views_by_grade))
-    if not steps.sum() > 0:
-        raise ValueError(
-            "no document above grade 0 was clicked, or the click rate does not rise with the "
-            "grade: pass more rows."
-        )
-    return tuple((steps / steps.sum()).tolist())
-
-
-def _whole_numbers(name: str, values: ArrayLike, n_rows: int | None = None) -> np.ndarray:
-    vector = check.as_vector(name, values)
-    if n_rows is not None and len(vector) != n_rows:
-        raise ValueError(f"{name} has {len(vector)} rows and grades has {n_rows}.")
-    bad = ~((vector >= 0) & (vector <= check.MOST_RANKS) & (vector == np.rint(vector)))
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(f"{name} of row {row} is {vector[row]:g}: it must be a whole number.")
-    return vector.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Losses, data sets, metrics and estimators for training rankers with torch."""
+"""Losses, data sets and estimators for training rankers with torch."""
 
 try:
     import skorch as _skorch  # noqa: F401
@@ -8,12 +8,8 @@ except ImportError as error:
         f"skrank.torch needs {error.name}, which is not installed: pip install skrank[torch]"
     ) from error
 
-from skrank.torch._accumulator import MetricAccumulator
 from skrank.torch._dataset import QueryBatch, QueryDataset, query_offsets
 from skrank.torch._loss import RankingLoss
 from skrank.torch._ranker import NeuralRanker
 
-__all__ = [
-    "MetricAccumulator", "NeuralRanker", "QueryBatch", "QueryDataset", "RankingLoss",
-    "query_offsets",
-]  # fmt: skip
+__all__ = ["NeuralRanker", "QueryBatch", "QueryDataset", "RankingLoss", "query_offsets"]

@@ -23,13 +23,11 @@ class Batch:
     ----------
     scores : Tensor of shape (n_rows,), or (n_queries, n_documents) if padded
     labels : Tensor or array-like of the same shape
-        NaN = padding, or not judged.
+        NaN = padding, or not judged: left out.
     offsets : int Tensor or array-like of shape (n_queries + 1,), for flat rows
         First row of each query, and the end.
     mask : bool Tensor or array-like of the shape of padded `scores`, optional
         False in the padding. Default: where the label is NaN.
-    unjudged : bool
-        Keep documents without a label that are not padding.
     max_grade : int, optional
         Highest label that is allowed.
 
@@ -53,7 +51,6 @@ class Batch:
         offsets: Values | None = None,
         mask: Values | None = None,
         *,
-        unjudged: bool = False,
         max_grade: int | None = None,
     ) -> None:
         if not isinstance(scores, torch.Tensor) or scores.layout != torch.strided:
@@ -71,8 +68,7 @@ class Batch:
         if present is not None:
             self.refuse((present != 0) & (present != 1), "mask", present, "it must be 0 or 1")
             kept = present == 1
-        if not unjudged or (present is None and offsets is None):  # NaN may be padding
-            kept &= ~np.isnan(graded)
+        kept &= ~np.isnan(graded)
         highest = np.finfo(np.float64).max if max_grade is None else max_grade
         self.refuse(
             kept & ((graded < 0) | (graded > highest)), "label", graded,
@@ -81,7 +77,7 @@ class Batch:
         if offsets is None:
             self.sizes = kept.sum(axis=1)
         else:
-            edges, n_rows = whole_numbers("offsets", offsets), len(kept)
+            edges, n_rows = _whole_numbers("offsets", offsets), len(kept)
             if not len(edges) or edges[0] != 0 or edges[-1] != n_rows or (np.diff(edges) < 0).any():
                 raise ValueError(
                     f"offsets must begin with 0, never fall, and end with the number of rows, "
@@ -130,16 +126,16 @@ class Batch:
             values = out
         return values.view(self.shape)
 
-    def weights(self, values: Values, *, highest: float) -> np.ndarray:
-        """One weight per query, from 0 to `highest`."""
+    def weights(self, values: Values) -> np.ndarray:
+        """One weight per query, from 0 to `HEAVIEST_QUERY`."""
         weights = on_host("weights", values)
         if weights.shape != (len(self),):
             raise ValueError(
                 f"weights have shape {weights.shape} for {len(self)} queries: give one per query."
             )
         self.refuse(
-            ~((weights >= 0) & (weights <= highest) & np.isfinite(weights)), "weight", weights,
-            f"weights must be finite, and from 0 to {highest:g}", of="query",
+            ~((weights >= 0) & (weights <= check.HEAVIEST_QUERY)), "weight", weights,
+            f"weights must be from 0 to {check.HEAVIEST_QUERY:g}", of="query",
         )  # fmt: skip
         return weights
 
@@ -164,7 +160,7 @@ def on_host(name: str, values: Values) -> np.ndarray:
     return check.as_vector(name, array.ravel()).reshape(array.shape)
 
 
-def whole_numbers(name: str, values: Values) -> np.ndarray:
+def _whole_numbers(name: str, values: Values) -> np.ndarray:
     """`values` in int64, after a check that they are whole numbers in one dimension."""
     numbers = on_host(name, values)
     if numbers.ndim != 1 or (numbers != np.rint(numbers)).any():

@@ -173,7 +173,7 @@ class RankingLoss(nn.Module):
         """Factor of the loss of each query, (n_queries,)."""
         weight = batch.filled.astype(np.float64)
         if weights is not None:
-            weight *= batch.weights(weights, highest=check.HEAVIEST_QUERY)
+            weight *= batch.weights(weights)
         if self.reduction == "mean":
             total, ranks = float(weight.sum()), n_ranks(self.process_group) if self.training else 1
             if ranks > 1:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import torch
 from torch import distributed
 
 if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
-
-T = TypeVar("T")
 
 
 def n_ranks(group: ProcessGroup | None) -> int:
@@ -25,12 +23,3 @@ def total_over(value: float, device: torch.device, group: ProcessGroup | None) -
     total = torch.tensor(value, dtype=torch.float64, device=device)
     distributed.all_reduce(total, group=group)
     return total.item()
-
-
-def gather_all(value: T, group: ProcessGroup | None) -> list[T]:
-    """Values of all processes of a group."""
-    if n_ranks(group) == 1:
-        return [value]
-    values = [value] * n_ranks(group)
-    distributed.all_gather_object(values, value, group=group)
-    return values

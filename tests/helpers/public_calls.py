@@ -93,7 +93,6 @@ unit(
 )  # fmt: skip
 
 
-usual("metrics.aggregate_judgments", judgments=[[1, 0], [2, odd.NAN]], method="mean", drop=False)
 CURVE = {"relevance": LABELS, "scores": [3.0, 2.0, 2.0, 4.0, -1.0, 1.0]}
 unit("metrics.eleven_point_curve", **CURVE, groups=GROUPS, rel=1.0, ties="stable")
 usual("metrics.graded_precision_recall_curve", **CURVE, thresholds=[0.5, 0.25, 0.25])

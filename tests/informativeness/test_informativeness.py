@@ -1,6 +1,5 @@
 """Informativeness of metrics: distributions, curves, the study, thresholds, and clicks."""
 
-from functools import partial
 from itertools import permutations
 
 import numpy as np
@@ -14,7 +13,6 @@ from skrank.informativeness import (
     select_thresholds,
     study,
     threshold_grid,
-    thresholds_from_clicks,
 )
 from tests.helpers.informativeness_cases import made, random_list
 
@@ -241,26 +239,6 @@ def test_a_choice_is_compared_with_balanced_thresholds():
     assert not one_query.better_than_balanced
 
 
-# clicks
-
-
-def test_shares_of_clicks_by_hand():
-    grades = [0, 1, 1, 2, 3]
-    clicks = [9, 2, 3, 10, 5]  # clicks on grade 0 do not count
-    assert thresholds_from_clicks(grades, clicks) == (0.25, 0.5, 0.25)
-    assert thresholds_from_clicks(grades, clicks, max_grade=4) == (0.25, 0.5, 0.25, 0.0)
-
-
-def test_rises_of_click_rates_by_hand():
-    grades, clicks, shown = [0, 1, 1, 2], [10, 30, 30, 50], [100, 100, 100, 100]
-    found = thresholds_from_clicks(grades, clicks, shown=shown, method="rate")
-    np.testing.assert_allclose(found, [0.2 / 0.4, 0.2 / 0.4])
-    # grade 2 was clicked less often than grade 1, but rarely shown: pooled, both have 52 / 110
-    falling = by_rate([0, 1, 2, 3], [0, 50, 2, 90], shown=[100, 100, 10, 100])
-    pooled = 52 / 110
-    np.testing.assert_allclose(falling, [pooled / 0.9, 0, (0.9 - pooled) / 0.9])
-
-
 QRELS, RUNS, _, QID = made()
 EMPTY = trec.Qrels.from_arrays(["0", "0"], ["0", "1"], [0, 0])
 GRADED = trec.Qrels.from_arrays(["0"] * 60, range(60), np.arange(60))
@@ -274,10 +252,6 @@ def solved(**changes):
 
 def studied(metrics="gap", **changes):
     return study(**{"qrels": QRELS, "runs": RUNS, "metrics": metrics} | changes)
-
-
-clicked = thresholds_from_clicks
-by_rate = partial(thresholds_from_clicks, method="rate")
 
 
 @pytest.mark.parametrize(
@@ -302,13 +276,6 @@ by_rate = partial(thresholds_from_clicks, method="rate")
         (lambda: threshold_grid(10, 10), "92378 candidates"),
         (lambda: select_thresholds(QRELS, RUNS, [[0.5, 1.0]]), "thresholds"),
         (lambda: select_thresholds(HALVES, RUNS), "labels"),
-        (lambda: clicked([1, 2], [1]), "clicks"),
-        (lambda: clicked([1, 1.5], [1, 1]), "grades of row 1"),
-        (lambda: clicked([1, 3], [1, 1], max_grade=2), "row 1 has grade 3.*max_grade=2"),
-        (lambda: clicked([1, 2], [1, 2], shown=[1, 1]), "row 1"),
-        (lambda: clicked([1, 10**9], [1, 1]), "max_grade="),
-        (lambda: by_rate([0, 1], [0, 2]), "shown="),
-        (lambda: by_rate([0, 2], [0, 1]), "grade 1"),
     ],
 )
 def test_wrong_input(call, message):

@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 
 import skrank  # noqa: E402
 from skrank.datasets import make_ranking  # noqa: E402
-from skrank.torch import MetricAccumulator, NeuralRanker, RankingLoss  # noqa: E402
+from skrank.torch import NeuralRanker, RankingLoss  # noqa: E402
 from tests.helpers.torch_batches import close, make, named, pad, step  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no GPU")
@@ -45,16 +45,6 @@ def test_bad_scores_on_the_gpu_make_the_loss_nan():
     value, grad = step(RankingLoss("gap"), torch.tensor([[1.0, np.nan]]).cuda(), [[1.0, 0.0]])
     assert value.isnan()
     assert grad.isnan().all()
-
-
-def test_metrics_of_scores_on_the_gpu():
-    scores, labels, offsets = make(torch.float32)
-    found = {}
-    for device in ("cpu", "cuda"):
-        metric = MetricAccumulator("gap", "ndcg@10", max_grade=4)
-        metric.update(scores.to(device), labels.to(device), offsets)
-        found[device] = metric.compute()
-    assert found["cuda"] == found["cpu"]
 
 
 def test_rankers_trained_on_the_gpu_rank_as_those_of_the_host():

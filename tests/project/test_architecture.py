@@ -83,7 +83,6 @@ def test_imports_go_one_way(layer):
 # What stands on the core imports public modules of other parts, and the private ones in `SHARED`.
 ON_THE_CORE = (
     "active", "informativeness", "incompleteness", "torch", "trec", "plotting", "cli", "_tune",
-    "sentence_transformers",
 )  # fmt: skip
 SHARED = {"_validation", "_typing", "_progress", "_printed", "_files", "_warnings"}
 
@@ -182,7 +181,7 @@ except ImportError as error:
 """
 EXTRAS = (
     *BOOSTERS, "torch", "dask", "distributed", "matplotlib", "optuna", "onnx", "pyarrow",
-    "sentence_transformers", "skorch", "polars", "ir_datasets", "ranx", "pytrec_eval",
+    "skorch", "polars", "ir_datasets", "ranx", "pytrec_eval",
 )  # fmt: skip
 
 

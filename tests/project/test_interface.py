@@ -13,7 +13,7 @@ import pytest
 import skrank
 from tests.helpers.public_calls import CALLS
 
-LEFT_OUT = {"cli", "sentence_transformers"} | (set() if find_spec("skorch") else {"torch"})
+LEFT_OUT = {"cli"} | (set() if find_spec("skorch") else {"torch"})
 MODULES = [
     importlib.import_module(f"skrank.{one.name}")
     for one in pkgutil.iter_modules(skrank.__path__)

@@ -41,7 +41,7 @@ def test_code_of_tables(piece):
         (as_objective if parameter == "objective" else skrank.metric)(value)
     elif re.fullmatch(r"\w+=.*", piece):
         assert re.match(r"\w+", piece)[0] in PARAMETERS
-    elif re.match(r"(skrank\.[\w.]+|RankingLoss|MetricAccumulator)\b", piece):
+    elif re.match(r"(skrank\.[\w.]+|RankingLoss)\b", piece):
         check_call(piece)
 
 
@@ -55,7 +55,7 @@ def check_call(piece):
         call = call.func  # skrank.metric("ndcg")(labels, scores): the metric
     function, keywords = (call.func, call.keywords) if isinstance(call, ast.Call) else (call, [])
     name = ast.unparse(function)
-    if name.startswith(("RankingLoss", "MetricAccumulator", "skrank.torch")):
+    if name.startswith(("RankingLoss", "skrank.torch")):
         pytest.importorskip("torch")
         name = f"skrank.torch.{name.removeprefix('skrank.torch.')}"
     known = str(inspect.signature(eval(name, {"skrank": skrank})))
