@@ -97,7 +97,7 @@ class Tool:
     result : str
         Expression of what the recipe found.
     oracle : str
-        Function of by_hand.py that finds the same; without, both modes find the same.
+        Function of by_hand.py that finds the same. Both modes find the same.
     models : tuple of str
         Models that the recipe is tested with, by their names in `ESTIMATORS`.
     remark : str

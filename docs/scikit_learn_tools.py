@@ -128,7 +128,6 @@ TOOLS = (
             warns=True,
         ),
         result="scores",
-        oracle="row_curve",
         remark=(
             "`learning_curve` counts rows and cuts the last query of a training part (with "
             "`shuffle=True`, every query). To cut no query, use "
@@ -144,7 +143,6 @@ TOOLS = (
             )
         """),
         result="scores",
-        oracle="query_curve",
         models=RANKERS,
         remark=(
             "Over `max_queries` of `GroupedRanker`, this is a learning curve over whole queries."
@@ -170,8 +168,7 @@ TOOLS = (
             """,
             "but it permutes across queries",
         ),
-        result="np.append(permuted, [score, p_value])",
-        oracle="permutation_test",
+        result="score",
         remark=(
             "With `groups=` in addition to groups on `y`, labels are permuted inside queries, "
             "which tests whether the features predict the order there."
@@ -195,7 +192,6 @@ TOOLS = (
             refused="permutation_importance(model.fit(X, y), X, relevance, scoring=scoring)",
         ),
         result="found.importances",
-        oracle="importances",
         remark=(
             "With metadata routing, use `scoring.bind(qid)`. Leave `max_samples` at 1.0: smaller "
             "values draw rows."
@@ -220,7 +216,6 @@ TOOLS = (
             refused_models=("lightgbm", "catboost"),
         ),
         result=SCORES,
-        oracle="selected",
         models=(*RANKERS, "catboost"),
     ),
     Tool(
@@ -233,7 +228,6 @@ TOOLS = (
         ),
         routing=way("chosen = RFE(model, n_features_to_select=2).fit(X, relevance, groups=qid)"),
         result="chosen.ranking_",
-        oracle="elimination",
         models=(*RANKERS, "catboost"),
         remark=("`RFE` removes the index of `y`, and passes the arguments of `fit` to the model."),
     ),
@@ -246,7 +240,6 @@ TOOLS = (
         ),
         routing=way("chosen = RFECV(model, cv=cv, scoring=scoring).fit(X, relevance, groups=qid)"),
         result='chosen.cv_results_["mean_test_score"]',
-        oracle="elimination_curve",
         remark=("`RFECV` removes the index of `y` before it trains and scores."),
     ),
     Tool(
@@ -264,7 +257,6 @@ TOOLS = (
             ).fit(X, relevance, groups=qid)
         """),
         result="bag.predict(X)",
-        oracle="bag",
         models=RANKERS,
         remark=(
             "With `bootstrap=False` and `max_queries`, each member is trained on different "
@@ -372,7 +364,6 @@ TOOLS = (
             study.optimize(objective)
         """),
         result="[trial.value for trial in study.trials]",
-        oracle="trials",
         package="optuna",
     ),
     Tool(

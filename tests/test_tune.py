@@ -57,13 +57,6 @@ def test_the_value_is_the_mean_over_folds_of_queries(metric, weights):
     assert found.value == pytest.approx(np.mean(values))
 
 
-def test_groups_from_every_source_find_the_same():
-    frame = pd.DataFrame(X, index=pd.Index(QID, name="qid")).add_prefix("f")
-    value = skrank.tune(X, Y, **SHORT).value
-    assert skrank.tune(X, LABELS, QID, **SHORT).value == value
-    assert skrank.tune(frame, LABELS, **SHORT).value == pytest.approx(value)
-
-
 def test_each_booster_begins_with_the_recommended_trees():
     two = SHORT | {"boosters": ["xgboost", "lightgbm"], "study": a_study()}
     for _ in range(2):

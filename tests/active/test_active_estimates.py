@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import skrank
-from skrank.active import ActiveComparator, ActiveEvaluator, Design, Moments, simulate
+from skrank.active import ActiveEvaluator, Design, Moments, simulate
 from tests.helpers.campaigns import (
     COSTS,
     SCORES,
@@ -102,24 +102,9 @@ def coverage(runs, chosen=True):
 def test_estimators_cover(estimator, random):
     told, untold = random.standard_normal((2, 100))
     moments = Moments(np.arange(100), np.ones(100), told, told**2, "exact")
-    options = {"n_campaigns": 1500, "moments": moments, "estimator": estimator}
+    options = {"n_campaigns": 800, "moments": moments, "estimator": estimator}
     runs = simulate(told + 0.7 * untold, np.full(100, 0.01), [60], **options)
     assert 0.93 < coverage(runs)[0] < 0.975
-
-
-def test_campaigns_without_a_caution_cover():
-    random = np.random.default_rng(8)
-    n = 600
-    deviation = np.where(random.random(n) < 1 / 3, 0.0, np.exp(random.standard_normal(n)))
-    values = deviation * (0.2 + random.standard_normal(n))
-    values[random.random(n) < 0.2] = np.nan
-    costs = np.exp(random.standard_normal(n))
-    wanted = deviation / np.sqrt(costs)
-    q = 0.95 * wanted / wanted.sum() + 0.05 / n
-    runs = simulate(values, q, np.array([30, 60]) * costs.mean(), costs=costs, n_campaigns=1000)
-    told = ~runs.cautious()
-    assert (told.mean(axis=0) > (0.5, 0.99)).all()
-    assert ((coverage(runs, told) > 0.93) & (coverage(runs, told) < 0.98)).all()
 
 
 def test_campaigns_that_drew_cheap_queries_have_a_caution():
@@ -129,28 +114,13 @@ def test_campaigns_that_drew_cheap_queries_have_a_caution():
     values = np.log(costs) + 0.5 * random.standard_normal(600)
     q = 1 / np.sqrt(costs)
     q /= q.sum()
-    runs = simulate(values, q, np.array([20, 34]) * (q @ costs), costs=costs, n_campaigns=1000)
+    runs = simulate(values, q, np.array([20, 34]) * (q @ costs), costs=costs, n_campaigns=400)
     many, told = runs.n_counted >= 30, ~runs.cautious()
     assert many[:, 0].mean() > 0.02
     assert coverage(runs, many)[0] < 0.6
     assert not told[:, 0].any()
     assert told[:, 1].mean() > 0.7
     assert 0.93 < coverage(runs, told)[1] < 0.97
-
-
-@pytest.mark.parametrize("label_model", ["uniform", NOISY], ids=["uniform", "noisy"])
-@both
-def test_the_default_is_not_behind_uniform_draws(make, label_model):
-    start = make(metric="dcg", label_model=label_model)
-    loss = LOSS
-    if isinstance(start, ActiveComparator):
-        metric = skrank.metric("dcg", empty=0)
-        loss = loss - metric.per_query(data.relevance, SCORES["new"], groups=data.qid)
-    options = {"budgets": COSTS.mean() * np.array([10, 20, 40]), "costs": COSTS}
-    options["n_campaigns"] = 1000
-    active = simulate(loss, start.sampling.probability, moments=start.moments, **options)
-    uniform = simulate(loss, np.ones(60), estimator="lure", **options)
-    assert (active.error()[0] < 1.05 * uniform.error()[0]).all()
 
 
 # cautions and decisions
@@ -204,23 +174,6 @@ def test_no_decision_under_a_caution_or_from_an_unknown_error():
         campaign.tell(request, np.zeros(len(request)))
     found = campaign.decision()
     assert (found.better, found.leader, found.confidence) == (None, None, 0.0)
-
-
-@pytest.mark.parametrize("n_rankers", [2, 4])
-def test_a_winner_among_equals_is_named_at_most_as_often_as_allowed(n_rankers):
-    """The first document of each ranker is another one, of a random grade."""
-    random, named = np.random.default_rng(n_rankers), 0
-    queries, places = np.repeat(np.arange(120), n_rankers), np.tile(range(n_rankers), 120)
-    rankers = [(places == place) * 1.0 for place in range(n_rankers)]
-    design = Design(grades=range(5), mixing=1)
-    for _ in range(60):
-        campaign = ActiveComparator(
-            rankers, queries, metric="cg(gain=linear)@1", design=design, random_state=0
-        )
-        for request in campaign.ask(40):
-            campaign.tell(request, random.integers(0, 5, n_rankers))
-        named += campaign.decision().better is not None
-    assert named / 60 < 0.134  # three standard errors above 0.05
 
 
 def test_progress_ends_with_the_estimate():

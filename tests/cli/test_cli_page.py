@@ -115,12 +115,3 @@ def test_a_browser_runs_it_without_an_error_or_a_request(page, tmp_path):
     assert buttons == [tag for tag, _ in dom.tags].count("th") > 20
     assert len([tag for tag, _ in dom.tags if tag == "polyline"]) == 3
     assert not other_hosts(found, opened("about:blank", tmp_path / "blank"))
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason=WITHOUT)
-def test_it_fits_a_phone(page, tmp_path):
-    measure = "document.title = innerWidth + ' ' + document.documentElement.scrollWidth"
-    (tmp_path / "page.html").write_text(f"{page.read_text()}<script>{measure}</script>")
-    found = opened((tmp_path / "page.html").as_uri(), tmp_path / "phone", "--window-size=390,844")
-    shown, needed = map(int, re.findall(r"<title>(\d+) (\d+)</title>", found.document)[0])
-    assert needed <= shown <= 500

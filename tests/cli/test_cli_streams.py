@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from skrank.cli import main
-
 FULL = Path("/dev/full")
 
 SUFFIXES = {".csv": "csv", ".json": "json", ".ndjson": "jsonl", ".HTML": "html", ".tex": "latex",
@@ -97,13 +95,6 @@ def test_a_file_is_replaced_as_a_whole_through_links_and_keeps_its_mode(
     assert Path("n" * 250).stat().st_mode == Path("qrels").stat().st_mode
 
 
-def test_standard_output_is_written_to_in_order(files, python):
-    program = ["sh", "-c", 'exec > out; echo before; "$@"; echo after', "sh"]
-    python("-m", "skrank", *CALL, "-o", "/dev/stdout", before=program)
-    first, *lines, last = Path("out").read_text().splitlines()
-    assert (first, len(lines) > 1, last) == ("before", True, "after")
-
-
 @pytest.mark.skipif(not FULL.is_char_device(), reason="there is no /dev/full")
 def test_a_full_standard_output_is_an_error(files, shell):
     full = shell(CALL, f"> {FULL}")
@@ -117,25 +108,3 @@ def test_a_reader_that_has_seen_enough_is_no_error_to_tell(files):
         one.stdout.close()
         assert one.stderr.read() == b""
         assert one.wait() == 1
-
-
-@pytest.mark.parametrize("redirection", ["2>&-", "2> /dev/full"])
-def test_messages_that_cannot_be_written_change_nothing(files, shell, redirection):
-    if "full" in redirection and not FULL.is_char_device():
-        pytest.skip("there is no /dev/full")
-    Path("bm25").write_text("1 Q0 a 1 2 bm25\n")  # lacks queries, which is a warning
-    done = shell(["evaluate", *files, "-m", "ap", "--format", "csv"], redirection)
-    assert (done.returncode, done.stdout.splitlines()[0][:6]) == (0, "run,ap")
-    assert len(done.stdout.splitlines()) == 3
-
-
-def test_names_that_a_terminal_does_not_have(files, python):
-    """Characters that the terminal lacks are escaped there, and not in files."""
-    name = "bm\u00e9\u20ac"
-    Path("bm25").write_text(Path("bm25").read_text().replace("bm25", name), encoding="utf-8")
-    call = ["evaluate", *files[:2], "-m", "ap", "-m", "num_q", "--format", "html"]
-    done = python("-m", "skrank", *call, text=False, PYTHONIOENCODING="ascii")
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert name.encode("ascii", "backslashreplace") in done.stdout
-    assert main([*call, "-o", "report"]) == 0
-    assert name in Path("report").read_text(encoding="utf-8")

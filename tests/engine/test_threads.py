@@ -3,17 +3,9 @@
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import lightgbm
-import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
-
-import skrank
-import skrank.lightgbm
-from tests.helpers.engine import judge
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -90,20 +82,3 @@ def test_children_interrupts_and_the_end_of_a_process(name):
     if name.startswith("fork") and not hasattr(os, "fork"):
         pytest.skip("no fork on this system")
     assert run(PROGRAMS[name]) == ["True"]
-
-
-def test_two_threads_on_one_objective_of_a_booster():
-    rng = np.random.default_rng(0)
-    n, each = 60_000, 60
-    labels, rounds = rng.integers(0, 4, n), rng.normal(size=(6, n))
-    data = lightgbm.Dataset(
-        np.zeros((n, 1)), labels, group=np.full(n // each, each), params={"verbose": -1}
-    ).construct()
-    lambdarank = skrank.LambdaRank("gap", tie_order="stable")
-    judgments, expected = judge(labels, np.arange(n) // each), np.empty((6, 2, n), np.float32)
-    for scores, out in zip(rounds, expected, strict=True):
-        lambdarank.bind(judgments).gradient(scores, *out)
-    objective = skrank.lightgbm.objective(lambdarank)
-    with ThreadPoolExecutor(6) as pool:
-        found = list(pool.map(lambda scores: objective(scores, data), rounds))
-    assert_array_equal(found, expected)

@@ -272,17 +272,3 @@ def read_latex(text):
     found = re.sub(r"\{([\[*]?)\}", r"\1", found)
     assert not re.search(r"[\\~^&%$#_{}<>|]", found)
     return re.sub(r"\0(\d+);", lambda one: chr(int(one[1])), found)
-
-
-def test_reports_of_one_ranking():
-    found = ranked(["gap", "ap"])
-    head, *rows = cells(found.to_markdown(2))
-    assert head == ["metric", "mean", "low", "high", "queries"]
-    assert (rows[0][0], rows[0][1], rows[0][-1]) == ("gap", f"{found.averages[0, 0]:.2f}", "48")
-
-
-def test_plots_of_one_system_and_of_folds():
-    one = ranked(["gap", "ap"])
-    assert dict(one.plot().table["value"]) == dict(one.mean.loc["scores"])
-    folds = skrank.compare_cv({"a": [0.1, 0.2, 0.4], "b": [0.3, 0.1, 0.2], "c": [0.1, 0.1, 0.2]})
-    assert len(folds.plot().table) == 3

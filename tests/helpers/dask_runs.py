@@ -23,7 +23,6 @@ LGB = {
     "metric": "None", "verbosity": -1, "min_child_samples": 5, "n_estimators": 10, "num_leaves": 4,
     "time_out": 2,
 }  # fmt: skip
-XGB = {"disable_default_eval_metric": 1, "max_depth": 3, "nthread": 1}
 
 
 class Data:

@@ -12,11 +12,8 @@ STABLE = {"tie_order": "stable"}
 
 OPTIONS = [
     {},
-    {"norm": False},
     {"truncation_level": 1},
-    {"truncation_level": 3, "sigmoid": 2.0},
     {"truncation_level": 5, "norm": False, "sigmoid": 0.3},
-    {"truncation_level": 100},
 ]
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 from hypothesis import strategies as st
-from sklearn.exceptions import ConvergenceWarning
 
 import skrank
 
@@ -22,9 +21,6 @@ ODD_SCORES = (0.0, -0.0, -INF, 5e-324, -5e-324, 1e-300, 1e308, -1e308, 2.0**53, 
               NAN, INF)  # fmt: skip
 IDS = (0, 1, -1, 7, 2**31, 2**53, 2**53 + 1, 0.5, "a", "b", "", "1", "nan", b"a", True, None, NAN,
        pd.NA, pd.NaT, (1, 2), 1j, frozenset({1}))  # fmt: skip
-VALUES = (None, True, False, 0, 1, 2, -1, 10**400, 2**31, 0.5, NAN, INF, 1e308, "", "a", "stable",
-          "nDCG", [], [0.5, 0.5], [1], [0, 1, 2], {}, {0: 0, 1: 1}, {"a": 1}, (1, 2), 1j, b"x",
-          np.float32(0.5), np.int8(3), np.array([0.5, 0.5]), pd.NA, object())  # fmt: skip
 DTYPES = ("f8", "f4", "f2", ">f8", "<f4", "i8", "i4", "i1", ">i2", "u1", "u8", "?", "O", "g", "c16",
           "U8", "S8", "m8[s]", "M8[s]")  # fmt: skip
 
@@ -95,7 +91,6 @@ grades = st.sampled_from((*GRADES, NAN))
 scores = st.integers(-2, 2).map(float) | st.sampled_from(ODD_SCORES) | st.floats(-9, 9, width=32)
 finite_scores = st.integers(-2, 2).map(float) | st.floats(-1e300, 1e300)
 ids = st.integers(0, 2) | st.sampled_from(IDS)
-anything = st.sampled_from(VALUES)
 
 
 @st.composite
@@ -133,16 +128,10 @@ def outcome(call):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "no query has a relevant document", RuntimeWarning)
-        warnings.filterwarnings("ignore", "each of the .* queries has one document", UserWarning)
-        warnings.filterwarnings("ignore", "run .* has no documents for", UserWarning)
-        warnings.filterwarnings("ignore", "confidence=.* leaves .* resamples", UserWarning)
-        warnings.filterwarnings("ignore", ".*converge", ConvergenceWarning)
         message = "(relevance|labels of the qrels) .* as if they were (swapped|scores)"
         warnings.filterwarnings("ignore", message, UserWarning)
         try:
             return call()
-        except FileNotFoundError as error:  # what is no file, where one may be named
-            return error
         except (ValueError, TypeError, OverflowError) as error:
             if not is_ours(error):
                 raise

@@ -1,21 +1,14 @@
-"""Run the code of documentation pages, and compare what it prints with the output on the page.
-
-To write what the code of all pages prints into the pages, or of some pages:
-
-    python -m tests.helpers.pages [PAGE ...]
-"""
+"""Run the code of documentation pages, and compare what it prints with the output on the page."""
 
 import contextlib
 import doctest
 import io
 import os
 import re
-import runpy
 import shutil
 import subprocess
 import sys
-import tempfile
-import time
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,6 +38,12 @@ class Block(NamedTuple):
     line: int
     shown: tuple[int, int]  # where the output is, with its fences, in the text of the page
     trained: bool  # the page has trained a ranker: this block, or one before
+
+    @property
+    def missing(self) -> list[str]:
+        """Names of what the block needs and this machine lacks."""
+        lacks = [name for name in self.needs if find_spec(name) is None]
+        return lacks + ["bash"] * (self.language == "bash" and shutil.which("bash") is None)
 
 
 def blocks(path: Path) -> list[Block]:
@@ -124,89 +123,25 @@ def log_as_a_new_process() -> None:
         lightgbm.train({"verbosity": 1, "num_threads": 1}, data, 1)
 
 
-def run(path: Path, *, write: bool = False) -> tuple[dict[str, Any], list[str]]:
-    """Run a page. Returns the names that it leaves, and the packages that some block lacked.
+def outputs(path: Path, names: dict[str, Any]) -> Iterator[tuple[Block, str]]:
+    """Run the blocks of a page that lack nothing, and yield what each prints.
 
-    A block prints what `same` accepts; else the page is changed if `write`. The first block takes
-    at most 10 s of processor time, which does not depend on other processes; if loops were compiled
-    in the first try, the second try counts.
+    `names` has the variables of the page.
     """
-    names: dict[str, Any] = {"__name__": "__main__"}
-    seconds = None
-    missing: list[str] = []
-    outputs = {}
     log_as_a_new_process()
     for block in blocks(path):
-        lacks = [name for name in block.needs if find_spec(name) is None]
-        if block.language == "bash" and shutil.which("bash") is None:
-            lacks.append("bash")
-        missing += lacks
-        if lacks:
-            continue
-        start = time.process_time()
-        printed = executed(block, path, names)
-        if seconds is None and (seconds := time.process_time() - start) > 10 and not write:
-            start = time.process_time()
-            executed(block, path, {"__name__": "__main__"})
-            assert time.process_time() - start <= 10, f"{path}:{block.line + 1} is slow"
-        if write:
-            outputs[block] = printed
-            continue
+        if not block.missing:
+            yield block, executed(block, path, names)
+
+
+def run(path: Path) -> tuple[dict[str, Any], list[str]]:
+    """Run a page, which must print what `same` accepts.
+
+    Returns the names that it leaves, and what some blocks lacked.
+    """
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for block, printed in outputs(path, names):
         assert same(block.output, printed, trained=block.trained), (
             f"{path}:{block.line + 1} shows\n{block.output}\nand prints\n{printed}"
         )
-    show(path, outputs)
-    return names, missing
-
-
-def show(path: Path, outputs: dict[Block, str]) -> None:
-    """Write into a page what its blocks print, where it shows something else."""
-    text = path.read_text(encoding="utf-8")
-    for block, printed in reversed(outputs.items()):
-        if not SAME(block.output, printed, HOW):
-            start, end = block.shown
-            lines = "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
-            output = f"\n```text\n{lines}```\n" if printed else ""
-            text = text[:start] + output + text[end:]
-    path.write_text(text, encoding="utf-8")
-
-
-def show_quickstart(path: Path) -> None:
-    """Write the means that examples/quickstart.py prints into the table of README."""
-    example = runpy.run_path(str(ROOT / "examples" / "quickstart.py"))
-    values = example["compare"](n_queries=100, noise=1.5, n_collections=4)
-    means = values.groupby("ranker", sort=False)[example["METRICS"]].mean()
-    head, rule, table = path.read_text(encoding="utf-8").partition("|---|---|---|---|\n")
-    rows, end, rest = table.partition("\n\n")
-    lines = []
-    for row, (_, cells) in zip(rows.splitlines(), means.iterrows(), strict=True):
-        best = cells.to_numpy() == means.max().to_numpy()
-        shown = [f"{cell:.3f}".removeprefix("0") for cell in cells]
-        shown = [f"**{cell}**" if bold else cell for cell, bold in zip(shown, best, strict=True)]
-        lines.append(f"| {row.split('|')[1].strip()} | {' | '.join(shown)} |")
-    path.write_text(head + rule + "\n".join(lines) + end + rest, encoding="utf-8")
-
-
-def write_page(path: Path) -> None:
-    """Run a page in a new process and folder, and write what it prints into it."""
-    print(path, flush=True)
-    work = f"from tests.helpers.pages import *; run(Path({str(path)!r}), write=True)"
-    settings = {"PYTHONPATH": str(ROOT), "SKRANK_QUIET": "1", "MPLBACKEND": "agg"}
-    with tempfile.TemporaryDirectory() as folder:
-        write_collection(Path(folder))
-        command = [sys.executable, "-W", "ignore", "-c", work]
-        subprocess.run(command, cwd=folder, env=os.environ | settings, check=True)
-
-
-def main() -> None:
-    readme = ROOT / "README.md"
-    pages = [Path(page).resolve() for page in sys.argv[1:]]
-    for page in pages or [readme, *sorted((ROOT / "docs").rglob("*.md"))]:
-        if blocks(page):
-            write_page(page)
-        if page == readme:
-            show_quickstart(page)
-
-
-if __name__ == "__main__":
-    main()
+    return names, [name for block in blocks(path) for name in block.missing]

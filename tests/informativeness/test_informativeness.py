@@ -96,21 +96,6 @@ def test_the_result_satisfies_the_constraints(name):
     assert 0 <= found.entropy <= entropy(np.tile(found.retrieved / 60, (60, 1))) + 1e-9
 
 
-@pytest.mark.parametrize("n_ranks", [1, 2, 5, 30, 300])
-@pytest.mark.parametrize("noise", [0.01, 1.0, 5.0, -3.0])
-def test_convergence_from_the_worst_list_to_the_best(n_ranks, noise):
-    for seed in range(4):
-        grades = random_list(seed, n_ranks, 3, noise)
-        if not grades.any():
-            continue
-        g = np.random.default_rng(seed).dirichlet([0.5, 0.5])
-        metric = skrank.metric("gap", thresholds=g / g.sum())
-        value = metric(grades, -np.arange(float(n_ranks)), groups=np.zeros(n_ranks))
-        found = maximum_entropy(metric, value, np.bincount(grades, minlength=3)[1:], n_ranks)
-        assert found.converged
-        assert abs(found.expected - value) < 1.1e-5
-
-
 def test_reach_is_that_of_all_orders():
     grades = [2, 1, 1, 0, 0]
     for name in ("gap", "ndcg", "q", "precision@2", "ap", "rbp"):
@@ -176,22 +161,6 @@ def test_study_is_the_single_problem_on_each_list(condensed, k):
                 assert found.errors[i, m, t] == pytest.approx(one.error(labels, rel), abs=1e-6)
 
 
-def test_lists_with_few_documents_and_missing_queries_do_not_count():
-    qrels, runs, *_ = made(n_docs=12)
-    found = study(qrels, runs, ["gap"], min_retrieved=3)
-    assert list(found.by("run").index) == ["0.5", "1.5"]
-    assert len(found.to_frame()) == len(found.lists)
-    assert 0 < found.n_left_out < 24
-    assert found.n_left_out + len(found.lists) == 24
-    assert found.lists.groupby(["run", "qid"]).ngroups == len(found.lists)
-    qrels, runs, *_ = made()
-    short = runs[0].to_frame().query("qid in ['0', '1']")
-    part = trec.Run.from_arrays(short.qid, short.docid, short.score, name="short")
-    found = study(qrels, {"a": runs[1], "b": part}, ["gap"])
-    assert found.lists.run.tolist() == ["a"] * 12 + ["b"] * 2
-    assert found.n_left_out == 0
-
-
 def test_a_metric_without_information_has_the_error_of_no_metric():
     """LETOR's rule makes the nDCG of short lists 0."""
     qrels, runs, *_ = made(n_docs=40)
@@ -222,21 +191,6 @@ def test_selection_and_cross_validated_error_literally():
         chosen = criterion[~out].mean(axis=0).argmin()
         held_out[out] = criterion[out, chosen]
     assert choice.cross_validated == pytest.approx(held_out.mean())
-
-
-def test_a_choice_is_compared_with_balanced_thresholds():
-    """For a single relevant label, the best GAP has most of its weight on this label."""
-    qrels, runs, *_ = made(n_queries=60, unjudged=0)
-    top, low = (select_thresholds(qrels, runs, rel=[rel], n_steps=4) for rel in (2, 1))
-    assert top.thresholds[1] >= 0.75
-    assert low.thresholds[0] >= 0.75
-    assert (top.balanced, top.better_than_balanced) == ((0.5, 0.5), True)
-    # every query chooses the same thresholds, so that the first two are equal but for rounding
-    assert top.cross_validated >= top.table["criterion"].min() * (1 - 1e-9)
-    assert top.cross_validated < top.table["criterion"][(0.5, 0.5)]
-    one_query = select_thresholds(*made(n_queries=1, unjudged=0)[:2], n_steps=2)
-    assert np.isnan(one_query.cross_validated)
-    assert not one_query.better_than_balanced
 
 
 QRELS, RUNS, _, QID = made()

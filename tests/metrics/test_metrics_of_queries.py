@@ -122,13 +122,6 @@ def test_the_number_of_threads_does_not_change_values(name):
         assert_array_equal(values[2], values[0])
 
 
-def test_errors_in_threads_are_raised():
-    data = many(1200, 200)
-    data.scores[70_000] = np.nan
-    with limit_threads(4), pytest.raises(ValueError, match="score of row 70000"):
-        per_query(skrank.metric("gap"), data)
-
-
 @pytest.mark.parametrize("weight", [5e-324, 1e-320, 1e-200, 1e200, 1e308])
 @pytest.mark.parametrize("average", ["macro", "geometric"])
 def test_means_do_not_depend_on_the_scale_of_weights(average, weight):

@@ -240,15 +240,6 @@ def test_times_that_are_neither_of_rows_nor_of_queries_raise(time, message):
         QueryTimeSeriesSplit(2, time=time).split(LOG, y)
 
 
-def test_training_parts_end_before_the_gap():
-    """A gap shifts the training part, and does not change its size."""
-    qid = np.repeat(np.arange(12), 2)
-    cv = QueryTimeSeriesSplit(2, max_train_size=3, test_size=2, gap=2)
-    splits = cv.split(np.zeros((24, 1)), groups=qid)
-    found = [tuple(sorted(set(qid[part].tolist())) for part in split) for split in splits]
-    assert found == [([3, 4, 5], [8, 9]), ([5, 6, 7], [10, 11])]
-
-
 def test_times_are_numbers_or_dates():
     groups = ["4", "10", "11", "12"]
     days = pd.to_datetime(["2024-01-09", "2024-01-10", "2024-01-11", "2024-01-08"])

@@ -231,18 +231,6 @@ def test_bad_options_are_refused(objective, options, message):
         RankingLoss(objective, **options)
 
 
-@every_path
-@pytest.mark.parametrize("scale", [5e-324, 1e-300, 1e-44, 1e14])
-def test_the_scale_of_weights_does_not_matter(path, scale):
-    scores, labels, offsets = make(torch.float32)
-    loss = RankingLoss("gap", path=path)
-    weights = torch.arange(len(offsets) - 1, dtype=torch.float64) % 3
-    value, grad = step(loss, scores, labels, offsets, weights=weights)
-    found, slopes = step(loss, scores, labels, offsets, weights=weights * scale)
-    torch.testing.assert_close(found, value)
-    torch.testing.assert_close(slopes, grad)
-
-
 def test_labels_are_not_rounded_to_the_precision_of_scores():
     """0.7 rounds down in single precision, below the threshold ``rel=0.7``."""
     labels = torch.tensor([0.7, 0, 0.2, 0], dtype=torch.float64)
@@ -299,28 +287,6 @@ LARGE = [
 ]
 
 
-def agree(objective, scores, labels, offsets, tolerance):
-    """Loss and gradients of the kernels, which those of the native path are close to."""
-    ways = [RankingLoss(objective, max_grade=4, path=path) for path in ("kernels", "native")]
-    (expected, slopes), (found, grad) = (step(loss, scores, labels, offsets) for loss in ways)
-    torch.testing.assert_close(found, expected)
-    close(grad, slopes, tolerance)
-    return expected, slopes
-
-
-@pytest.mark.parametrize("objective", LARGE, ids=named)
-def test_many_queries_and_long_lists(objective):
-    """More pairs of documents than a block holds, flat and padded; lists of 1000 documents."""
-    scores, labels, offsets = make(torch.float32, n_queries=900, longest=90)
-    lines, marks = pad(scores, offsets, 95, 3), pad(labels, offsets, 95, 3)
-    expected, slopes = agree(objective, scores, labels, offsets, 2e-5)
-    native = RankingLoss(objective, max_grade=4, path="native")
-    padded, rows = step(native, lines.nan_to_num(0.0), marks)
-    torch.testing.assert_close(padded, expected)
-    close(rows[~marks.isnan()], slopes, 2e-5)
-    agree(objective, *make(torch.float64, n_queries=3, longest=1000), 1e-12)
-
-
 @pytest.mark.parametrize("norm", [True, False])
 @pytest.mark.parametrize("spread", [1e-3, 50.0, 170.0, 180.0, 1e5])
 def test_scores_may_be_far_apart(spread, norm):
@@ -333,19 +299,6 @@ def test_scores_may_be_far_apart(spread, norm):
     found, grad = step(native, scores, labels, offsets)
     torch.testing.assert_close(found, expected.float())
     close(grad, slopes, 5e-5)
-
-
-@pytest.mark.parametrize(
-    "objective",
-    [skrank.SoftRank("gap"), skrank.SoftRank("ndcg"), skrank.LambdaRank("gap", tie_order="stable")],
-    ids=named,
-)
-@pytest.mark.parametrize("scale", [0.0, 1e-44, 1e-30, 1e-21, 1e-6])
-def test_scores_may_be_almost_equal(objective, scale):
-    """Ties, and gaps below the least normal number of single precision."""
-    labels, offsets = torch.tensor([0, 2, 1, 0, 3.0]), torch.tensor([0, 5])
-    scores = scale * torch.tensor([1.0, -1, 0, 1, 2])
-    agree(objective, scores, labels, offsets, 1e-5)
 
 
 @pytest.mark.parametrize("objective", [*LARGE, skrank.Softmax(), skrank.SquaredError()], ids=named)

@@ -112,12 +112,6 @@ class TestGradedPrecisionRecall:
         np.testing.assert_allclose(shown.precision, expected, atol=1e-12)
         assert shown.value == metric(relevance, scores, groups=qid)
 
-    def test_sums_of_a_query_have_no_rounding_errors(self):
-        """The floating-point sum of ten gains of 0.1 is below 1."""
-        metric = "gap(thresholds=[0.1,0.9])"
-        shown = drawn([1] * 20, range(20), groups=[1] * 10 + [2] * 10, metric=metric)
-        np.testing.assert_allclose(shown.precision, 1)
-
     def test_single_query_in_steps(self):
         relevance, scores = [2, 0, 1, 0, 3, np.nan, 1], [7, 6, 5, 4, 3, 2, 1]
         curve = graded_precision_recall_curve(relevance, scores)
@@ -127,13 +121,6 @@ class TestGradedPrecisionRecall:
         assert area_of_steps(shown.line_) == pytest.approx(curve.gap)
         shown = drawn([0, 0, 1, 2], [4, 3, 2, 1], groups=[1, 1, 2, 2])
         assert (shown.n_queries, shown.n_empty) == (1, 1)
-        assert area_of_steps(shown.line_) == pytest.approx(shown.value)
-
-    @pytest.mark.parametrize("scores", [[2, 1, -np.inf], [-np.inf] * 3])
-    def test_recall_that_is_never_reached(self, scores):
-        shown = drawn([1, 0, 1], scores, groups=[1, 1, 1])
-        recall, precision = shown.line_.get_data()
-        assert (recall[-1], precision[-1]) == (1, 0)
         assert area_of_steps(shown.line_) == pytest.approx(shown.value)
 
 

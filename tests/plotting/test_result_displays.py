@@ -8,15 +8,13 @@ import pytest
 from matplotlib.text import Text
 
 import skrank
-from skrank import informativeness, stats
+from skrank import informativeness
 from skrank.plotting import (
     InformativenessDisplay,
     IntervalDisplay,
     PrecisionRecallDisplay,
 )
-from tests.helpers.plotting_cases import collection, row_names, texts
-
-METRICS = ["gap", "gap(condensed=True)", "ndcg@10", "error@5"]
+from tests.helpers.plotting_cases import collection, row_names
 
 
 def informative(n_grades, n_steps):
@@ -43,14 +41,6 @@ class TestInformativeness:
             np.testing.assert_allclose(line.get_xdata(), shown.thresholds[:, 0])
             np.testing.assert_allclose(line.get_ydata(), errors(study, shown, level))
             assert set(shown.lines_["ndcg", level].get_ydata()) == {study.mean.loc["ndcg", level]}
-
-    def test_points_of_three_grades(self):
-        study = informative(3, 3)
-        shown = InformativenessDisplay(study.mean[[2.0, 3.0]]).plot()
-        np.testing.assert_allclose(shown.scatter_.get_offsets(), shown.thresholds[:, [0, 2]])
-        error = errors(study, shown, [2.0, 3.0]).mean(axis=1)
-        np.testing.assert_allclose(shown.scatter_.get_array(), error)
-        assert texts(shown.ax_)[0].startswith(f"least: {error.min():.4f} at ")
 
 
 def bars_of(container):
@@ -81,16 +71,6 @@ class TestIntervals:
             np.testing.assert_allclose(bars_of(bars), table.loc[rows, ["low", "high"]])
         assert "grey: not significant" in shown.ax_.get_title()
         assert found.caption.split("; ")[1] == shown.figure_.get_supxlabel().replace("\n", " ")
-
-    def test_open_intervals(self):
-        found = stats.max_t([[0.5, 0.4], [0.7, 0.4]])
-        table = pd.DataFrame({"value": found.difference, "low": found.low, "high": found.high})
-        shown = IntervalDisplay(table, reference=0).plot()
-        (left, right), (drawn,) = shown.ax_.get_xlim(), bars_of(shown.faint_bars_)
-        assert np.isfinite([left, right]).all()
-        assert drawn[0] <= left < found.difference[0] < right <= drawn[1]
-        unknown = pd.DataFrame({"value": [np.nan], "low": [-np.inf], "high": [np.inf]})
-        assert np.isfinite(IntervalDisplay(unknown).plot().ax_.get_xlim()).all()
 
 
 TABLE = pd.DataFrame({"value": [1], "low": [0], "high": [2]})

@@ -75,19 +75,6 @@ def test_columns_are_the_features_and_then_kind_by_kind():
         QueryFeatures().fit(repeated).get_feature_names_out()
 
 
-def test_groups_from_every_source_give_one_result():
-    features = QueryFeatures(KINDS).fit(FRAME)
-    expected = features.transform(FRAME.reset_index(drop=True), QID)
-    for found in (
-        features.transform(FRAME),
-        QueryFeatures(KINDS).fit_transform(FRAME),
-        QueryFeatures(KINDS).fit_transform(X, Y),
-        QueryFeatures(KINDS).fit_transform(X, groups=QID),
-        QueryFeatures(KINDS).fit_transform(FRAME.reset_index()),
-    ):
-        np.testing.assert_array_equal(found, expected)
-
-
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_the_column_of_queries_is_not_a_feature(library):
     make = pytest.importorskip(library).DataFrame

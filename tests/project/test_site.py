@@ -4,7 +4,6 @@ SKRANK_GALLERY=1 has the examples of the gallery run for their pictures, as `.ci
 """
 
 import ast
-import html
 import json
 import os
 import runpy
@@ -18,8 +17,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-
-from tests.helpers.browser import CHROMIUM, WITHOUT, opened
 
 WITHOUT_SPHINX = "the site is not built here: pip install skrank[docs]"
 for needed in ("sphinx", "pydata_sphinx_theme", "numpydoc", "sphinx_gallery", "myst_parser"):
@@ -103,41 +100,6 @@ def test_it_loads_nothing_from_elsewhere(pages):
 
 
 # The width of a document, and blocks of code that are wider than their place, by frame.
-MEASURE = """onload = () => { const found = {};
-for (const frame of document.querySelectorAll("iframe")) {
-  const page = frame.contentDocument;
-  const ends = [...page.querySelectorAll(".bd-article :is(h1, p, dt, li)")].filter(
-    x => !x.closest("table")).map(x => x.getBoundingClientRect().right);
-  const cut = [...page.querySelectorAll("pre")].filter(x => x.scrollWidth > x.clientWidth + 1);
-  const width = Math.max(page.documentElement.scrollWidth, ...ends);
-  found[frame.title] = [width, cut.map(x => x.textContent)];
-}
-document.body.textContent = JSON.stringify(found); }"""
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason=WITHOUT)
-def test_pages_fit_wide_and_narrow_screens(built, tmp_path):
-    folder, _ = built
-    api = "reference/api/generated/skrank"
-    pages = [
-        *["index", "user_guide/service", "user_guide/tuning", "reference/metrics_graded"],
-        *["reference/metrics", "reference/api/index", f"{api}.GroupedRanker", f"{api}.compare"],
-        *["what_to_train", "conventions", "kernels", "evidence/active_intervals"],
-    ]
-    frames = "".join(
-        f'<iframe src="{(folder / page).as_uri()}.html" width="{width}" title="{page} {width}">'
-        "</iframe>"
-        for page in pages
-        for width in (390, 1280)
-    )
-    (tmp_path / "all.html").write_text(f"<body>{frames}<script>{MEASURE}</script></body>")
-    files = "--allow-file-access-from-files"
-    document = opened((tmp_path / "all.html").as_uri(), tmp_path / "browser", files).document
-    found = json.loads(html.unescape(document.partition("<body>")[2].partition("</body>")[0]))
-    assert len(found) == 2 * len(pages)
-    for page, (width, cut) in found.items():
-        assert width <= int(page.split()[1]), page
-        assert page.endswith("390") or cut == [], page
 
 
 def test_a_search_finds_pages_by_these_words(built):
@@ -152,19 +114,6 @@ def test_a_search_finds_pages_by_these_words(built):
     for words, page in runpy.run_path(str(ROOT / "docs" / "conf.py"))["SEARCHES"].items():
         assert entries[words] == [page]
     assert len(index["alltitles"].get("cv", [])) == 0  # of LightGBM and XGBoost
-
-
-def test_names_of_metrics_are_links_and_warnings_come_last(built):
-    folder, _ = built
-    api = folder / "reference" / "api"
-    text = (api / "generated" / "skrank.metrics.ERR.html").read_text(encoding="utf-8")
-    assert 'title="skrank.Metric"' in text
-    text = (api / "index.html").read_text(encoding="utf-8")
-    assert text.index("skrank.LinearRanker") < text.index("skrank.CutQueryWarning")
-
-
-def test_metrics_are_not_addresses_of_mailboxes(pages):
-    assert [link for page in pages.values() for link in page.links if "mailto:" in link] == []
 
 
 def public_names():

@@ -96,20 +96,6 @@ def test_numbers_and_booleans_of_any_dtype_equal_floats(ranker, column, values):
     assert str(X["new"].dtype) == str(column.dtype)  # the caller's frame stays as it is
 
 
-@every
-@pytest.mark.parametrize(
-    "levels",
-    [DATES[:3], pd.interval_range(0, 3), [False, True], pd.array(["x", "y"], "string[pyarrow]")],
-    ids=["dates", "intervals", "booleans", "Arrow"],
-)
-def test_levels_of_categories_may_be_of_any_type(ranker, levels):
-    codes = np.arange(N) % len(levels)
-    text = frame(pd.Categorical(np.array(list(map(str, levels)))[codes]))
-    kinds = frame(pd.Categorical.from_codes(codes, levels))
-    expected = ranker.fit(text, Y).predict(text)
-    assert ranker.fit(kinds, Y).predict(kinds) == pytest.approx(expected, abs=1e-6)
-
-
 def test_columns_that_an_estimator_encodes_are_passed_on():
     text, dates = frame(np.array(["x", "y"])[np.arange(N) % 2]), frame(DATES)
     named = CatBoostRanker(3, cat_features=["new"], verbose=False, allow_writing_files=False)
@@ -134,13 +120,6 @@ def test_infinite_values_are_named(ranker, value, table):
     column = np.where(np.arange(N) == 4, value, VALUES)
     with pytest.raises(ValueError, match=r"row 4 of X .* column ('new'|3)"):
         ranker.fit(table(column), Y)
-
-
-def test_infinite_values_that_a_library_takes():
-    X = frame(np.where(MISSING, np.inf, VALUES))
-    for ranker in (RANKERS["lightgbm"], RANKERS["catboost"], RANKERS["hist"]):
-        assert np.isfinite(ranker.fit(X, Y).predict(X)).all()
-    assert GroupedRanker(xgb(n_estimators=3, missing=np.inf)).fit(X, Y).best_iteration_ == 3
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Rankers on Dask collections equal those of one machine; errors."""
 
 import pickle
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -17,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 import skrank
 import skrank.dask
+import skrank.xgboost
 from skrank import GroupedRanker, LinearRanker
 from skrank.datasets import make_ranking
 from tests.helpers.dask_runs import (
@@ -233,6 +235,18 @@ def test_each_worker_of_xgboost_gets_rows_of_a_frame(client, n_train, n_valid):
     value = skrank.scorer("gap@10")(ranker, NAMED, train.y, groups=train.qid)
     logged = ranker.evals_result_["validation"]["gap@10"][ranker.best_iteration_ - 1]
     assert logged == pytest.approx(value, abs=1e-5)
+
+
+def test_an_error_on_one_worker_reaches_the_user(client):
+    """The other worker does not wait for it, and the cluster trains again."""
+    cut = (int(np.searchsorted(train.qid, 12)),)
+    for last, raised in ((-1.0, pytest.raises(ValueError, match="is -1")), (0.0, nullcontext())):
+        rows = train.X, np.append(train.y[:-1], last), train.qid
+        X, y, qid = client.persist([on_dask(one, cut) for one in rows])
+        data = dxgb.DaskDMatrix(client, X, y, qid=qid)
+        how = {"obj": skrank.xgboost.objective("gap")}
+        with raised:
+            within(lambda data=data, how=how: dxgb.train(client, {"nthread": 1}, data, 2, **how))
 
 
 def test_a_search_clones_rankers_with_a_client(client):

@@ -151,19 +151,6 @@ def test_constraints_of_xgboost_by_name(name, named, numbered, objective):
     assert model.estimator_.get_params()[name] == named
 
 
-@pytest.mark.parametrize("parameters", [{}, {"monotone_constraints": {"f1": 1}}])
-def test_parameters_of_catboost_that_are_lists(parameters):
-    frame = pd.DataFrame(data.X[:, :3]).add_prefix("f")
-    frame["kind"] = np.array(["x", "y", "z"])[data.qid % 3]
-    parameters = {"cat_features": ["kind"]} | parameters
-    direct = cat(**parameters).fit(frame, data.relevance, group_id=data.qid)
-    alone = GroupedRanker(cat(**parameters)).fit(frame, y)
-    assert alone.predict(frame) == pytest.approx(direct.predict(frame))
-    grid = {"estimator__depth": [2, 3], "estimator__cat_features": [["kind"]]}
-    search = GridSearchCV(alone, grid, cv=QueryKFold(2)).fit(frame, y)
-    assert search.best_estimator_.estimator_.get_params()["cat_features"] == ["kind"]
-
-
 @pytest.mark.parametrize("model", [GroupedRanker(lgbm()), GroupedRanker(Ridge())], ids=str)
 def test_a_column_of_queries_in_tools_of_scikit_learn(model):
     """Splits, scores and searches read it. Steps of a pipeline that return frames pass it on."""

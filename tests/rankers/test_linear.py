@@ -1,7 +1,5 @@
 """LinearRanker: loss, stages, units of features, weights and labels, alpha, and errors."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -106,25 +104,6 @@ def test_one_alpha_stops_early_on_validation_rows(objective, rounds):
     assert found == pytest.approx(best)
     if rounds:
         assert len(values) <= int(np.argmax(values)) + 1 + rounds
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("layout", [np.asarray, csr_matrix])
-def test_training_needs_memory_for_a_few_vectors(layout):
-    rng = np.random.default_rng(0)
-    n_rows = 300_000
-    table, qid = rng.normal(size=(n_rows, 4)), np.repeat(np.arange(n_rows // 100), 100)
-    labels = (table.sum(1) + rng.normal(size=n_rows)).clip(0, 3).round()
-    table = layout(table)
-    if layout is csr_matrix:
-        table.resize(n_rows, 1000)  # dense, 200 times the bound
-    ranker = with_options(LinearRanker, features="standard", smoothing=1, max_iter=1)
-    ranker.fit(table[:1000], labels[:1000], groups=qid[:1000])  # compiles
-    tracemalloc.start()
-    ranker.fit(table, labels, groups=qid)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 40 * n_rows
 
 
 @layouts

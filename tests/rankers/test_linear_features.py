@@ -15,7 +15,7 @@ from sklearn.preprocessing import QuantileTransformer, StandardScaler
 import skrank
 from skrank import GroupedRanker, LinearRanker
 from skrank.datasets import make_ranking
-from tests.helpers.rankers import cat, lgbm, xgb
+from tests.helpers.rankers import lgbm, xgb
 
 DATA = make_ranking(50, n_docs=(8, 20), n_features=6, n_informative=4, random_state=0)
 LABELS, QID = DATA.relevance, DATA.qid
@@ -181,20 +181,6 @@ def test_boosting_from_linear_accepts_nan_and_categories(estimator, options):
     if model.best_iteration_:
         start = start + model.estimator_.predict(table)
     assert_allclose(scores, start, rtol=1e-5, atol=1e-5)
-
-
-def test_categories_that_are_named_only_to_the_booster():
-    table = np.column_stack([X[:, :2], CODES])
-    typed = xgb(n_estimators=5, feature_types=["q", "q", "c"], enable_categorical=True)
-    text = frame(site=SITES)
-    for estimator, rows, arguments in (
-        (LGBM, table, {"categorical_feature": [2]}),
-        (typed, table, {}),
-        (cat(iterations=5, depth=2), text, {"cat_features": ["site"]}),
-    ):
-        model = GroupedRanker(estimator, init="linear").fit(rows, Y, **arguments)
-        assert len(model.init_.coef_) == 6
-        assert np.isfinite(model.predict(rows)).all()
 
 
 INFINITE = SITE.assign(count=np.where(np.arange(len(X)) == 4, np.inf, X[:, 0]))

@@ -63,13 +63,6 @@ def measured(model, X, y, scoring=GAP, **how):
     return scores
 
 
-@every_model
-@pytest.mark.parametrize("cv", [TORN, KFold(3)], ids=str)
-def test_folds_of_rows(model, cv, data, y):
-    with pytest.warns(skrank.CutQueryWarning, match=CUT):
-        cross_validate(model, data.X, y, cv=cv, scoring=GAP)
-
-
 def test_the_warning_names_queries_and_numbers_of_rows():
     """A single row is a cut query, too. Ids may be of mixed types."""
     ids = np.array([1, "b", 2.5, "d"], dtype=object)

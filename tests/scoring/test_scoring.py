@@ -151,20 +151,6 @@ def test_groups_from_every_source_give_the_same_score(data, y, ridge):
     assert gap(ridge, data.X[rows], y.iloc[rows]) == pytest.approx(expected)
 
 
-def test_groups_that_are_missing_or_wrong_raise(data, y, ridge):
-    gap = scorer("gap")
-    for one, labels, given, message in (
-        (gap, data.relevance, {}, r"skrank\.with_groups"),
-        (gap, data.relevance, {"groups": data.qid[1:]}, "entries for"),
-        (gap, data.relevance, {"groups": np.bincount(data.qid)}, "groups has"),
-        (gap, y, {"groups": data.qid + 1}, "disagree"),
-        (gap.bind(data.qid + 1), y, {}, "disagree"),
-        (gap.bind(data.qid[1:]), y, {}, "bound"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            one(ridge, data.X, labels, **given)
-
-
 def test_a_query_column_that_is_a_feature_is_reported(data, y):
     frame = pd.DataFrame(data.X, columns=data.feature_names).assign(qid=data.qid)
     piped = make_pipeline(StandardScaler().set_output(transform="pandas"), Ridge())

@@ -9,7 +9,6 @@ from numpy.testing import assert_allclose
 
 from skrank import stats
 
-NAN = np.nan
 # data of the README of ircor (J. Urbano), the R package of the paper on ties in AP correlation
 X = np.array([0.06, 0.2, 0.27, 0.37, 0.57, 0.63, 0.66, 0.9, 0.91, 0.94])
 Y = np.array([0.37, 0.06, 0.2, 0.27, 0.57, 0.66, 0.63, 0.91, 0.9, 0.94])

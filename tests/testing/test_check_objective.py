@@ -2,6 +2,7 @@
 
 import runpy
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -41,9 +42,6 @@ def test_every_property(objective, how):
     assert ("gradients balance" in held) == how.get("shift_invariant", True)
 
 
-PairHinge = runpy.run_path(str(EXAMPLES / "own_objective.py"))["PairHinge"]
-
-
 @dataclass(frozen=True)
 class Wrong(Objective):
     """The hinge loss of the documentation, with a mistake."""
@@ -55,7 +53,13 @@ class Wrong(Objective):
         return True
 
     def bind(self, judgments, weights=None, *, max_grade=None):
-        return BoundWrong(PairHinge().bind(judgments, weights, max_grade=max_grade), self.mistake)
+        correct = pair_hinge()().bind(judgments, weights, max_grade=max_grade)
+        return BoundWrong(correct, self.mistake)
+
+
+@cache
+def pair_hinge():
+    return runpy.run_path(str(EXAMPLES / "own_objective.py"))["PairHinge"]
 
 
 class BoundWrong:

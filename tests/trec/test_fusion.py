@@ -76,36 +76,6 @@ def test_weighted_rrf():
     assert found.weights == weights
 
 
-@pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("scale", [-1000, -570, 1020])
-def test_norms_do_not_depend_on_the_scale(norm, scale):
-    """Down to numbers whose squares are 0, and up to such whose squares or differences are inf."""
-    runs = random_runs(2, seed=1)
-    runs["run0"] = {q: {d: x - 2.0 for d, x in docs.items()} for q, docs in runs["run0"].items()}
-    other = {q: {d: x * 2.0**scale for d, x in docs.items()} for q, docs in runs["run1"].items()}
-    found = trec.fuse({"run0": runs["run0"], "run1": other}, "combsum", norm=norm)
-    assert_same(found, trec.fuse(runs, "combsum", norm=norm).to_dict())
-
-
-THEIR_NORMS = {"min_max": "min-max", "zscore": "zmuv", None: None}
-
-
-@pytest.mark.filterwarnings("ignore")  # of numba, at loops of ranx
-@pytest.mark.parametrize("norm", THEIR_NORMS)
-@pytest.mark.parametrize("method", [*METHODS, "weighted_sum"])
-def test_fusion_is_that_of_ranx(method, norm):
-    ranx = pytest.importorskip("ranx")
-    runs = random_runs(seed=3)
-    weights = {"weights": [0.2, 0.5, 0.3]} if method == "weighted_sum" else {}
-    theirs = ranx.fuse(
-        [ranx.Run(run, name=name) for name, run in runs.items()],
-        norm=THEIR_NORMS[norm],
-        method={"weighted_sum": "wsum"}.get(method, method.removeprefix("comb")),
-        params=weights,
-    )
-    assert_same(trec.fuse(runs, method, norm=norm, **weights), theirs.to_dict())
-
-
 def test_ranks_may_come_from_the_files(tmp_path):
     """Such as those of a reranker whose scores are on another scale."""
     runs = {"a": [("x", 1, 0.1), ("y", 2, 0.9)], "b": [("y", 1, 5.0), ("z", 2, 6.0)]}

@@ -1,15 +1,11 @@
-"""Files of any content: decimals, odd spellings, and errors that name the file and the line."""
+"""Files of any content: odd spellings, and errors that name the file and the line."""
 
 import gzip
 import io
 import json
-import math
-from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
 from skrank import trec
 from tests.helpers.trec_cases import PACKED, assert_refused, rows, run_text
@@ -91,43 +87,6 @@ def test_numbers_are_ascii_in_all_formats(number):
         for column in ([1, number], np.array(["1", number]), np.array([1, number], object)):
             with pytest.raises(ValueError, match="row 1 "):
                 build(["1", "1"], ["a", "b"], column)
-
-
-# scores are the doubles that `float` reads, bit for bit -------------------------------------------
-
-DOUBLES = st.floats(allow_nan=False, allow_infinity=False)
-SPELLED = st.from_regex(
-    r"[-+]?0{0,30}([0-9]{1,24}\.?|[0-9]{0,24}\.0{0,30}[0-9]{1,24})([eE][-+]?[0-9]{1,3})?",
-    fullmatch=True, alphabet="0123456789.eE+-",
-)  # fmt: skip
-
-
-@st.composite
-def near_the_middle(draw):
-    """A decimal at, or next to, the middle of two doubles."""
-    low = draw(st.floats(1e-250, 1e250))
-    with localcontext() as context:
-        context.prec = 60
-        middle = (Decimal(low) + Decimal(math.nextafter(low, math.inf))) / 2
-    return f"{middle:.{draw(st.integers(15, 24))}e}"
-
-
-WORDS = SPELLED | near_the_middle() | DOUBLES.map(repr) | DOUBLES.map("{:.17g}".format)
-
-
-@settings(deadline=None, max_examples=50)
-@given(words=st.lists(WORDS, min_size=1, max_size=40))
-@example(words=["9.1e-05", "-0e-5", "-0.0", "0e999", "5.", ".5E+3", "00000000000000000000001.5"])
-@example(words=["9007199254740993", "9007199254740993e-3", "4503599627370497.5", "1e23", "8.5e22"])
-@example(words=["1e280", "1e281", "1e-280", "1e-281", "5e-324", "2.2250738585072014e-308"])
-def test_decimals_are_those_of_python(words):
-    finite = [word for word in words if math.isfinite(float(word))] or ["0"]
-    lines = (f"q Q0 {place} 0 {word} t\n" for place, word in enumerate(finite))
-    run = trec.read_run(io.BytesIO("".join(lines).encode()))
-    scores = np.empty(len(finite))
-    scores[np.array(run.documents.to_list(), int)] = run.scores
-    expected = np.array([float(word) for word in finite])
-    assert scores.view(np.int64).tolist() == expected.view(np.int64).tolist()
 
 
 # odd files ----------------------------------------------------------------------------------------

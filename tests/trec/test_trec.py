@@ -3,11 +3,10 @@
 import io
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from skrank import trec
-from tests.helpers.trec_cases import collection, run_of, run_text
+from tests.helpers.trec_cases import run_of, run_text
 
 
 def test_ties_are_ordered_by_name_descending_in_bytes():
@@ -97,17 +96,6 @@ def test_names_of_runs(tmp_path):
     assert report.mean.index.tolist() == ["x", "y"]
     with pytest.raises(ValueError, match="'bm25'"):
         trec.evaluate(QRELS, [RUN, RUN], "ap", missing="skip")
-
-
-def test_bounded_parts_change_nothing(monkeypatch):
-    qrels, runs = collection(1, n_runs=7)
-
-    def report():
-        return trec.evaluate(qrels, runs, ["gap", "ndcg@10", "bpref"], missing="skip")
-
-    expected = report()
-    monkeypatch.setattr("skrank.trec._evaluate._ROWS_AT_ONCE", 3000)
-    pd.testing.assert_frame_equal(report().per_query, expected.per_query, check_exact=True)
 
 
 def test_a_run_that_retrieved_only_the_query_itself():

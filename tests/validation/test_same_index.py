@@ -80,17 +80,6 @@ def test_indexes_are_compared_as_multisets(first, second, refused):
         assert skrank.metric("gap")(*given) == 1.0
 
 
-def test_levels_of_queries_are_compared_too():
-    pairs = pd.MultiIndex.from_arrays([GROUPS, list("abcdef")], names=["qid", "doc"])
-    scores = SCORES.set_axis(pairs)
-    y = skrank.with_groups(LABELS, GROUPS)
-    expected = skrank.metric("gap")(y, SCORES)
-    for given in (scores, SCORES.set_axis(pd.Index(GROUPS, name="qid"))):
-        assert skrank.metric("gap")(y, given) == expected
-    with pytest.raises(ValueError, match=r"row 0: \(1, 'a'\)"):
-        skrank.metric("gap")(y, scores.iloc[::-1])
-
-
 PARTS = {
     "take": lambda y: y.take(np.arange(len(y) - 1, 9, -1)),
     "pickle": lambda y: pickle.loads(pickle.dumps(y.iloc[5:])),
