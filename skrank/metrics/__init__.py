@@ -14,6 +14,7 @@ frozen dataclass. Metrics of one family share a compiled kernel:
 `metric_from_function` makes a metric from a function of one ranked list; `register` adds a class.
 """
 
+from skrank._engine.judgments import aggregate_judgments
 from skrank._engine.metric import Metric
 from skrank._engine.names import metric, register, registered, unregister
 from skrank.metrics._curves import GradedCurve, eleven_point_curve, graded_precision_recall_curve
@@ -48,7 +49,7 @@ __all__ = [
     "InterpolatedPrecision", "Judged", "Metric", "NearlyERR",
     "NumNonrelevantRetrieved", "NumQueries", "NumRelevant", "NumRelevantRetrieved", "NumRetrieved",
     "PFound", "Precision", "QMeasure", "RBPResidual", "RPrecision", "RPref", "Recall",
-    "RelativePrecision", "SetAP", "Success", "Utility", "eleven_point_curve",
-    "graded_precision_recall_curve", "metric", "metric_from_function",
+    "RelativePrecision", "SetAP", "Success", "Utility", "aggregate_judgments",
+    "eleven_point_curve", "graded_precision_recall_curve", "metric", "metric_from_function",
     "register", "registered", "unregister",
 ]  # fmt: skip

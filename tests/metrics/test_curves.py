@@ -1,11 +1,18 @@
-"""Curves of precision against recall."""
+"""Curves of precision against recall, and judgments of several assessors."""
 
 import numpy as np
 import pytest
 
-from skrank.metrics import eleven_point_curve, graded_precision_recall_curve, metric
+from skrank.metrics import (
+    aggregate_judgments,
+    eleven_point_curve,
+    graded_precision_recall_curve,
+    metric,
+)
 from tests.helpers.reference import from_array, graded_precision, graded_recall
 from tests.helpers.reference import gap as literal_gap
+
+NAN = float("nan")
 
 
 def test_eleven_points_are_interpolated_precision_at_each_level():
@@ -25,7 +32,7 @@ def test_graded_curve_equals_its_definition_and_has_gap_as_area(thresholds):
     rng = np.random.default_rng(1)
     for _ in range(20):
         labels = rng.integers(0, 4, 12).astype(float)
-        labels[rng.random(12) < 0.2] = np.nan
+        labels[rng.random(12) < 0.2] = NAN
         labels[0] = 3
         curve = graded_precision_recall_curve(labels, range(12, 0, -1), thresholds=thresholds)
         ranked = from_array(labels)
@@ -44,6 +51,37 @@ def test_graded_recall_counts_documents_that_were_not_retrieved():
     assert curve.gap == 0.5
 
 
-def test_a_curve_without_relevant_documents_is_refused():
-    with pytest.raises(ValueError, match="relevant"):
-        graded_precision_recall_curve([0, 0], [2, 1])
+GRADES = [[3, 2], [2, 0], [0, NAN], [NAN, NAN]]
+
+
+@pytest.mark.parametrize(
+    ("grades", "options", "expected"),
+    [
+        (GRADES, {"method": "mean"}, [2.5, 1.0, 0.0, NAN]),
+        (GRADES, {"method": "and", "threshold": 1}, [1, 0, 0, NAN]),
+        (GRADES, {"method": "or", "threshold": 1}, [1, 1, 0, NAN]),
+        ([[2, 2]], {"method": "and", "threshold": 2}, [1]),
+        ([[2, 2]], {"method": "or", "threshold": 2.5}, [0]),
+        ([[3, -1]], {"method": "and", "cannot": (-1,)}, [0]),
+        ([[3, -1]], {"method": "and", "cannot": (-1,), "drop": True}, [1]),
+        ([[3, -1]], {"cannot": (-1,)}, [1.5]),
+        ([[3, -1]], {"cannot": (-1,), "drop": True}, [3]),
+    ],
+)
+def test_grades_of_assessors(grades, options, expected):
+    """Thresholds are inclusive; marks that cannot be judged count as 0, or are dropped."""
+    np.testing.assert_equal(aggregate_judgments(grades, **options), expected)
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: aggregate_judgments([[3, -1]]), "grade -1 of assessor 1 in row 0"),
+        (lambda: aggregate_judgments([1, 2]), "assessor"),
+        (lambda: aggregate_judgments([[1, 2]], method="most"), "method='most'"),
+        (lambda: graded_precision_recall_curve([0, 0], [2, 1]), "relevant"),
+    ],
+)
+def test_what_is_refused(call, named):
+    with pytest.raises(ValueError, match=named):
+        call()
