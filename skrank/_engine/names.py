@@ -64,6 +64,12 @@ def metric(name: str | Metric, **parameters: Any) -> Metric:
     return _of_text(name, parameters) if parameters else known_text(name)
 
 
+_OF_OTHER_PROCESSES = (
+    "worker processes do not know a metric that a script or notebook has registered, so pass the "
+    "object, skrank.metric(name), in place of the name. "
+)
+
+
 def _of_text(text: str, parameters: Options) -> Metric:
     """The metric of a text, with further parameters."""
     refuse_sum(text)
@@ -88,7 +94,7 @@ def _of_skrank(atom: str, parameters: Options) -> Metric:
     if cls is None:
         cut = re.fullmatch(r"(\w*[^\W\d_])_?(\d+)", name.lower())
         meant = f"{cut[1]}@{cut[2]}" if cut and cut[1] in registry else None
-        raise check.unknown_name("metric", name, registry, meant)
+        raise check.unknown_name("metric", name, registry, meant, _OF_OTHER_PROCESSES)
     repeated = sorted(set(options) & set(parameters))
     if repeated:
         raise ValueError(f"{repeated[0]} is given twice: in {atom!r} and as a parameter.")

@@ -71,14 +71,15 @@ def brief(value: object, most: int = 80) -> str:
 
 
 def unknown_name(
-    kind: str, name: object, known: Iterable[str], meant: str | None = None
+    kind: str, name: object, known: Iterable[str], meant: str | None = None, remedy: str = ""
 ) -> ValueError:
-    """The error for an unknown name, with a suggestion: `meant`, or the most similar known name."""
+    """The error for an unknown name, with a suggestion: `meant`, or the most similar known name.
+
+    Without a suggestion, it has the `remedy`.
+    """
     known = sorted(known)
-    return ValueError(
-        f"unknown {kind} {brief(name)}: {_suggested(str(name), known, meant)}Known: "
-        f"{', '.join(known)}."
-    )
+    suggestion = _suggested(str(name), known, meant) or remedy
+    return ValueError(f"unknown {kind} {brief(name)}: {suggestion}Known: {', '.join(known)}.")
 
 
 def check_known(kind: str, names: Iterable[str], known: Collection[str]) -> None:

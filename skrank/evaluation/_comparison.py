@@ -86,12 +86,12 @@ class Comparison(Tabular):
     def plot(
         self, metric: str | None = None, ax: Axes | None = None, **kwargs: Any
     ) -> IntervalDisplay:
-        """Draw the differences of one metric with their intervals.
+        """Draw differences with their intervals, a panel per metric.
 
         Parameters
         ----------
         metric : str, optional
-            Default: the first metric.
+            Default: all metrics; on a given `ax`, the first one.
         ax : matplotlib Axes, optional
             Where to draw. Default: a new figure, with the test and the correction below.
         **kwargs
@@ -100,18 +100,20 @@ class Comparison(Tabular):
         Returns
         -------
         skrank.plotting.IntervalDisplay
+            Of the first panel; its `figure_` has all panels.
         """
         from skrank.plotting import IntervalDisplay
 
-        name = check.chosen_names("metric", metric and [metric], self.means.columns)[0]
-        rows = self._table[self._table["metric"] == name]
-        names = rows["system"].astype(str) + " \u2212 " + rows["other"].astype(str)
-        table = rows.rename(columns={"difference": "value"}).set_index(names)
-        table, label = table[["value", "low", "high", "significant"]], f"difference of {name}"
-        title = f"{label} with intervals, grey: not significant"
-        caption = self._method() if ax is None else None
-        display = IntervalDisplay(table, label=label, title=title, caption=caption, reference=0.0)
-        return display.plot(ax, **kwargs)
+        names = check.chosen_names("metric", metric and [metric], self.means.columns)
+        pairs = self._table["system"].astype(str) + " \u2212 " + self._table["other"].astype(str)
+        rows = self._table.set_index([self._table["metric"], pairs])
+        rows = rows.rename(columns={"difference": "value"})
+        rows = rows[["value", "low", "high", "significant"]]
+        return IntervalDisplay.from_tables(
+            {f"difference of {name}": rows.loc[name] for name in names},
+            title="differences with intervals, grey: not significant",
+            caption=self._method() if ax is None else None, reference=0.0, ax=ax, **kwargs,
+        )  # fmt: skip
 
     def _shown(self, *, intervals: bool) -> Shown:
         if intervals:

@@ -81,6 +81,8 @@ class IntervalDisplay(Display):
         tables: Mapping[str, pd.DataFrame],
         *,
         title: str | None = None,
+        caption: str | None = None,
+        reference: float | None = None,
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
@@ -90,8 +92,8 @@ class IntervalDisplay(Display):
         ----------
         tables : mapping of label to DataFrame
             As `table` of the class, at least one.
-        title : str, optional
-            Title of each panel.
+        title, caption, reference : optional
+            As in the class, for each panel; the caption stands below the last.
         ax, **kwargs
             See `plot`; only the first table is drawn on a given `ax`.
 
@@ -111,7 +113,10 @@ class IntervalDisplay(Display):
         ['mean gap', 'mean ndcg']
         >>> plt.close(display.figure_)
         """
-        displays = [cls(table, label=label, title=title) for label, table in tables.items()]
+        displays = [
+            cls(table, label=label, title=title, caption=caption, reference=reference)
+            for label, table in tables.items()
+        ]
         n_rows = max(len(table) for table in tables.values())
         panels = new_axes(cls.__name__, n_rows, len(tables)) if ax is None else [ax]
         for display, panel in zip(displays, panels, strict=False):

@@ -311,6 +311,6 @@ def no_collections(ranker: Estimator) -> ValueError:
         ranker = estimator
     return ValueError(
         f"X is a Dask collection, and {type(ranker).__name__} trains on one machine: pass arrays "
-        "that fit into memory, or train DaskLGBMRanker or DaskXGBRanker in a GroupedRanker, or a "
-        "LinearRanker."
+        'that fit into memory, or train recommended_ranker("xgboost.dask"), a GroupedRanker with '
+        "DaskLGBMRanker or DaskXGBRanker, or a LinearRanker."
     )

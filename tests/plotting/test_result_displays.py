@@ -71,6 +71,10 @@ class TestIntervals:
             np.testing.assert_allclose(bars_of(bars), table.loc[rows, ["low", "high"]])
         assert "grey: not significant" in shown.ax_.get_title()
         assert found.caption.split("; ")[1] == shown.figure_.get_supxlabel().replace("\n", " ")
+        panels = found.plot().figure_.axes
+        assert [ax.get_xlabel() for ax in panels] == [
+            f"difference of {m}" for m in report.metric_of
+        ]
 
 
 TABLE = pd.DataFrame({"value": [1], "low": [0], "high": [2]})
