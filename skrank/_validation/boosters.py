@@ -64,9 +64,9 @@ def check_whole_queries(sizes: ArrayLike | None, rows: ArrayLike) -> None:
     sizes = np.asarray(sizes).astype(np.int64)
     query = np.repeat(np.arange(len(sizes)), sizes)
     counts = np.bincount(query[np.asarray(rows)], minlength=len(sizes))
-    if (query := first((counts > 0) & (counts < sizes))) >= 0:
+    if (torn := first((counts > 0) & (counts < sizes))) >= 0:
         raise ValueError(
-            f"query {query} is torn apart: {counts[query]} of its {sizes[query]} rows are in this "
+            f"query {torn} is torn apart: {counts[torn]} of its {sizes[torn]} rows are in this "
             "subset. Pass folds of queries to lightgbm.cv, folds=skrank.QueryKFold(5)."
         )
 

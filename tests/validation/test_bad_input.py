@@ -180,7 +180,6 @@ QRELS = trec.Qrels.from_arrays(["1", "1"], ["a", "b"], [1, 0])
 RUN = trec.Run.from_arrays(["1", "1"], ["a", "b"], [1, 0])
 FLAGS = {
     "shuffle": lambda given: skrank.QueryKFold(shuffle=given),
-    "symmetric": lambda given: stats.tau_ap([1, 2, 3], [3, 2, 1], symmetric=given),
     "judged_only": lambda given: trec.evaluate(QRELS, RUN, "ap", judged_only=given),
     "refit": lambda given: skrank.GroupedRanker(Ridge(), options={"refit": given}).fit(
         TABLE, [1, 0] * 4
