@@ -5,6 +5,7 @@ import threading
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix, issparse
 
 dask = pytest.importorskip("dask")  # skips test files that import this one
 distributed = pytest.importorskip("distributed")
@@ -44,6 +45,19 @@ def start():
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0",
         memory_limit=None, silence_logs=logging.CRITICAL,
     )  # fmt: skip
+
+
+def on_dask(values, cuts):
+    """A collection whose partitions begin at row 0 and at the cuts."""
+    parts = [values[first:last] for first, last in zip((0, *cuts), (*cuts, None), strict=True)]
+    if issparse(values):
+        meta = csr_matrix((0, values.shape[1]))
+        lazy = [da.from_delayed(dask.delayed(part), part.shape, meta=meta) for part in parts]
+        return da.concatenate(lazy)
+    if hasattr(values, "iloc"):
+        return dd.concat([dd.from_pandas(part, npartitions=1, sort=False) for part in parts])
+    chunks = (tuple(map(len, parts)), *((size,) for size in values.shape[1:]))
+    return da.from_array(values, chunks=chunks)
 
 
 def within(call, seconds=PATIENCE):

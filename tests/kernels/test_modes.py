@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 OBJECTIVES = "tests/objectives"
-PROPERTIES = "tests/metrics/test_properties.py::test_every_property"
+PROPERTIES = "tests/metrics/test_properties.py::test_values_equal_the_definition"
 LITERAL = "literal_double_loop"
 POINTS = "gap ndcg@3 q err@2 bpref rpref inst bpm iprec(recall=0.5) infap"
 

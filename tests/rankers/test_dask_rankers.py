@@ -1,4 +1,4 @@
-"""Rankers on Dask collections equal those of one machine; errors."""
+"""Boosters trained on Dask by GroupedRanker equal those of one machine; errors."""
 
 import pickle
 from contextlib import nullcontext
@@ -10,27 +10,23 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
-from scipy.sparse import csr_matrix, issparse
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
-from sklearn.preprocessing import StandardScaler
 
 import skrank
 import skrank.dask
 import skrank.xgboost
 from skrank import GroupedRanker, LinearRanker
-from skrank.datasets import make_ranking
 from tests.helpers.dask_runs import (
     LGB,
     PATIENCE,
     QUIET,
     Data,
-    da,
-    dask,
     dd,
     distributed,
     dxgb,
+    on_dask,
     start,
     within,
 )
@@ -47,41 +43,12 @@ XGB = {"max_depth": 3, "n_estimators": 40, "n_jobs": 1}
 
 train, valid = Data(0), Data(1, 30)
 
-# data of LinearRanker
-
-DATA = make_ranking(60, n_docs=(5, 25), n_features=6, n_informative=4, random_state=0)
-LABELS, QID = DATA.relevance, DATA.qid
-RNG = np.random.default_rng(0)
-WEIGHT = RNG.choice([0.0, 0.5, 2.0], 60)[QID]
-GAPS = np.where(RNG.random(DATA.X.shape) < 0.1, np.nan, DATA.X)
-GAPS[LABELS > 0, 5] = np.nan  # NaN correlates with the grade
-HEAVY = DATA.X * [1, 1e5, 1, 1, 1, 1]
-HEAVY[:, 0] = np.sinh(4 * HEAVY[:, 0])
-FRAME = pd.DataFrame(GAPS, columns=list("abcdef")).assign(
-    few=pd.Categorical(RNG.choice(["x", "y", "z"], len(QID))),
-    many=pd.Categorical(RNG.integers(0, 30, len(QID))),
-)
-CUT = int(np.searchsorted(QID, 20)), int(np.searchsorted(QID, 50))
-
 
 @pytest.fixture(scope="module", autouse=True)
 def client():
     with start() as cluster, distributed.Client(cluster) as client:
         client.wait_for_workers(2, timeout=PATIENCE)
         yield client
-
-
-def on_dask(values, cuts=CUT):
-    """A collection of three partitions, of whole queries by default."""
-    parts = [values[first:last] for first, last in zip((0, *cuts), (*cuts, None), strict=True)]
-    if issparse(values):
-        meta = csr_matrix((0, values.shape[1]))
-        lazy = [da.from_delayed(dask.delayed(part), part.shape, meta=meta) for part in parts]
-        return da.concatenate(lazy)
-    if hasattr(values, "iloc"):
-        return dd.concat([dd.from_pandas(part, npartitions=1, sort=False) for part in parts])
-    chunks = (tuple(map(len, parts)), *((size,) for size in values.shape[1:]))
-    return da.from_array(values, chunks=chunks)
 
 
 def arguments(data, lazy):
@@ -287,88 +254,3 @@ def test_unsupported_arguments_raise(client, estimator, how, message, lazy):
     ranker = GroupedRanker(estimator, objective="gap")
     with pytest.raises((ValueError, TypeError), match=message):
         within(lambda: fit_with(ranker, X, y, {"groups": qid} | how))
-
-
-def both_linear(X=DATA.X, y=LABELS, qid=QID, sample_weight=None, **parameters):
-    """Rankers that are trained on one machine, and on Dask."""
-    alone = LinearRanker(**parameters).fit(X, y, qid, sample_weight=sample_weight)
-    weight = None if sample_weight is None else on_dask(sample_weight)
-    spread = LinearRanker(**parameters)
-    spread.fit(on_dask(X), on_dask(y), on_dask(qid), sample_weight=weight)
-    return alone, spread
-
-
-@pytest.mark.parametrize(
-    ("X", "objective", "weight"),
-    [
-        (GAPS, "gap", WEIGHT),
-        (GAPS.astype(np.float32), "err@5", None),
-        (HEAVY, "ndcg@10", None),
-        (FRAME, "softmax", None),
-        (FRAME, "gap", WEIGHT),
-        (csr_matrix(np.where(DATA.X > 0, DATA.X, 0)), "gap", None),
-    ],
-    ids=["gaps", "single", "heavy", "frame", "weighted frame", "sparse"],
-)
-def test_weights_equal_those_of_one_machine(X, objective, weight):
-    alone, spread = both_linear(X, objective=objective, sample_weight=weight)
-    np.testing.assert_allclose(spread.coef_, alone.coef_, rtol=1e-6, atol=1e-6)
-    lazy = spread.predict(on_dask(X))
-    assert dask.is_dask_collection(lazy)
-    np.testing.assert_allclose(lazy.compute(), alone.predict(X), rtol=1e-6, atol=1e-6)
-    assert isinstance(spread.predict(X), np.ndarray)
-    for name in ("n_iter_", "alpha_", "max_grade_", "n_features_in_"):
-        assert getattr(spread, name) == getattr(alone, name)
-
-
-def test_whole_queries_are_drawn_up_to_max_rows():
-    rows = [DATA.X, np.where(LABELS == 4, 3, LABELS), QID]
-    rows[1][-1] = 4  # the highest grade, of a query that may not be drawn
-    how = {"options": {"max_rows": 300}, "random_state": 0}
-    with pytest.warns(UserWarning, match="max_rows=300"):
-        spread = LinearRanker(**how).fit(*map(on_dask, rows))
-    assert spread.max_grade_ == 4
-    order = np.random.RandomState(0).permutation(60)
-    drawn = order[np.cumsum(np.bincount(QID)[order]) <= 300]
-    alone = LinearRanker().fit(*(one[np.isin(QID, drawn)] for one in rows))
-    np.testing.assert_allclose(spread.coef_, alone.coef_, rtol=0.2, atol=0.05)
-    with pytest.warns(UserWarning, match="max_rows=1 "):  # at least one query
-        LinearRanker(options={"max_rows": 1}).fit(*map(on_dask, rows))
-
-
-def test_choices_of_queries_and_transformers_are_those_of_one_machine():
-    """Rows are interleaved, and a partition is empty."""
-    rng = np.random.default_rng(2)
-    order = np.concatenate([rng.permutation(CUT[0]), CUT[0] + rng.permutation(len(QID) - CUT[0])])
-    given = [one[order] for one in (DATA.X, LABELS, QID)]
-    for how in (
-        {"alpha": [1e-3, 1e-1], "validation_fraction": 0.2, "random_state": 0},
-        {"max_queries": 40, "random_state": 0, "positive": True},
-        {"features": StandardScaler()},
-    ):
-        spread = LinearRanker(**how).fit(*(on_dask(one, (CUT[0], CUT[0])) for one in given))
-        alone = LinearRanker(**how).fit(*given)
-        np.testing.assert_allclose(spread.coef_, alone.coef_, rtol=1e-6, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"groups": np.roll(QID, 3)}, "query 19 lies in partitions 0 and 1"),
-        ({"y": np.where(np.arange(len(QID)) == CUT[0], -1, LABELS)}, "partition 1: .*row 0"),
-        ({"y": np.where(np.arange(len(QID)) == CUT[1], np.nan, LABELS)}, "partition 2: .*row 0"),
-        ({"y": np.zeros(len(QID))}, "no training query"),
-        ({"X": np.where(DATA.X[CUT[1], 2] == DATA.X, np.inf, DATA.X)}, "infinite in column 2"),
-        ({"sample_weight": np.arange(len(QID))}, "sample_weight varies"),
-        ({"sample_weight": np.zeros(len(QID))}, "all weights"),
-        ({"groups": np.arange(len(QID))}, "a query of its own"),
-        ({"y": LABELS[:-1]}, "partition 2"),
-        ({"options": {"unjudged": "drop"}}, "unjudged"),  # parameters that need all rows
-        ({"options": {"max_rows": 0}}, "max_rows=0"),
-    ],
-)
-def test_bad_collections_and_parameters(changes, message):
-    given = {"groups": QID} | changes
-    arrays = {name: on_dask(one) for name, one in given.items() if isinstance(one, np.ndarray)}
-    with pytest.raises(ValueError, match=message):
-        fit_with(LinearRanker(), on_dask(DATA.X), on_dask(LABELS), given | arrays)

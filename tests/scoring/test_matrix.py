@@ -187,15 +187,6 @@ def test_unsupported_modes_of_a_tool_raise(tool, mode, name, run):
 
 
 @every_mode
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_a_search_over_every_estimator_gives_the_numbers_of_a_loop_by_hand(name, mode, run):
-    tool = TOOL["GridSearchCV"]
-    space = run(getattr(tool, mode).code, mode, name)
-    check(tool, name, space)
-    assert len(set(eval(tool.result, space))) == 2
-
-
-@every_mode
 @pytest.mark.parametrize("estimator", [LGBM, XGB, CAT], ids=BARE)
 def test_a_ranker_without_grouped_ranker_gets_no_groups_and_raises(estimator, mode):
     params = {} if mode == "y" else {"params": {"groups": QID}}

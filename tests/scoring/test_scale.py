@@ -47,8 +47,8 @@ def test_folds_share_the_scale_of_all_labels(name, data, y):
     for train, test in CV.split(data.X, y):
         scores = Ridge().fit(data.X[train], y.iloc[train]).predict(data.X[test])
         expected.append(metric(data.relevance[test], scores, groups=data.qid[test]))
-    for model, n_jobs in ((Ridge(), 1), (GroupedRanker(Ridge()), 1), (Ridge(), 2)):
-        found = cross_validate(model, data.X, y, cv=CV, scoring=scorer(name), n_jobs=n_jobs)
+    for model in (Ridge(), GroupedRanker(Ridge())):
+        found = cross_validate(model, data.X, y, cv=CV, scoring=scorer(name))
         assert found["test_score"].tolist() == pytest.approx(expected)
 
 
