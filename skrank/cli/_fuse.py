@@ -31,8 +31,6 @@ def add_arguments(parser: Parser, _: str) -> None:
     add("files", metavar="FILE", nargs="+", help="[QRELS] RUN RUN ..., a run also as NAME=FILE")
     methods = ("rrf", "combsum", "combmnz", "weighted_sum", "linear")
     add("--method", choices=methods, default="linear", help="(default: linear)")
-    text = "where ranks come from: the order of scores (default), or the ranks in the files"
-    add("--ranks", choices=("score", "file"), default="score", help=text)
     text = "how scores are normalised (default: reciprocal_rank for linear, otherwise min_max)"
     add("--norm", choices=_NORMS, default="auto", help=text)
     add("--rrf-k", metavar="K", type=float, default=60.0, help="rrf adds 1 / (K + rank) (60)")
@@ -62,8 +60,7 @@ def _fused(arguments: argparse.Namespace, judgments: list[str], files: list[str]
     with check.about("the first file has judgments with --method linear, none with --method rrf"):
         if judgments:
             qrels = trec.read_qrels(_output.source(judgments[0]), **reading)
-    ranks = arguments.ranks == "file"
-    runs = trec.read_runs(_output.named_sources(files), ranks=ranks, **reading)
+    runs = trec.read_runs(_output.named_sources(files), **reading)
     weights = None if arguments.weights is None else arguments.weights.split(",")
     if judgments:
         from skrank.rankers import LinearRanker
@@ -76,7 +73,6 @@ def _fused(arguments: argparse.Namespace, judgments: list[str], files: list[str]
         "weighted_sum" if judgments else arguments.method,
         norm=None if arguments.norm == "none" else arguments.norm,
         rrf_k=arguments.rrf_k,
-        ranks=arguments.ranks,
         weights=weights,
         qrels=qrels,
         n_splits=arguments.n_splits,

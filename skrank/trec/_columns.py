@@ -25,15 +25,12 @@ class Reading:
     ----------
     columns, duplicates
         As in `skrank.trec.evaluate`.
-    ranks : bool
-        Whether ranks may contradict scores.
     used : bool
         Whether `columns` applied to a source.
     """
 
     columns: Any = None
     duplicates: str = "error"
-    ranks: bool = False
     used: bool = False
 
     def __post_init__(self) -> None:

@@ -112,8 +112,6 @@ class Run:
     documents : polars.Series of shape (n_rows,)
         Document ids of the rows.
     scores : float64 ndarray of shape (n_rows,)
-    ranks : float64 ndarray of shape (n_rows,), or None
-        The column of ranks, if it was read: see `fuse`.
     file : str or None
         Name of the file from which the run was read, for messages.
     weights : dict of str to float, or None
@@ -125,7 +123,6 @@ class Run:
     queries: Queries
     documents: pl.Series
     scores: np.ndarray
-    ranks: np.ndarray | None = None
     file: str | None = None
     weights: dict[str, float] | None = None
 
@@ -202,30 +199,32 @@ class Run:
         return cls._of_table(_table_of_arrays(ids, documents, "score", numbers, duplicates), name)
 
     @classmethod
-    def _of_table(
-        cls, table: pl.DataFrame, name: str, file: str | None = None, *, ranks: bool = True
-    ) -> Run:
-        """The run of a checked table; ValueError if ranks contradict scores, unless `ranks`."""
+    def _of_table(cls, table: pl.DataFrame, name: str, file: str | None = None) -> Run:
+        """The run of a checked table; ValueError if ranks contradict scores."""
         queries, table = by_query(table)
         scores = table["number"].to_numpy()
-        column = table["rank"].to_numpy() if "rank" in table.columns else None
-        run = cls(name, queries, table["docid"], scores, column, file)._ordered(scores)
-        if run.ranks is not None and not ranks:
-            inside = np.diff(run.queries.row_query) == 0
-            steps = np.diff(run.ranks)[inside & (run.scores[1:] < run.scores[:-1])]
+        run = cls(name, queries, table["docid"], scores, file)
+        order = run._order(scores)
+        if "rank" in table.columns:
+            ranks, scores = table["rank"].to_numpy()[order], scores[order]
+            inside = np.diff(queries.row_query) == 0
+            steps = np.diff(ranks)[inside & (scores[1:] < scores[:-1])]
             opposed = np.count_nonzero(steps < 0)
             if opposed and 2 * opposed >= inside.sum() and not (steps > 0).any():
                 raise check.contradiction(file or f"run {name!r}")
-        return run
+        return run._part(queries, order)
 
     def _in_single_precision(self) -> Run:
         """The run in the order of scores as float32."""
         widest = np.finfo(np.float32).max  # larger scores would become inf
         scores = np.clip(self.scores, -widest, widest).astype(np.float32).astype(np.float64)
-        return self._ordered(scores)
+        return self._part(self.queries, self._order(scores))
 
-    def _ordered(self, scores: np.ndarray) -> Run:
-        """The run in the order of these scores, and of documents where they are equal."""
+    def _order(self, scores: np.ndarray) -> np.ndarray | slice:
+        """Rows in the order of these scores, and of documents where they are equal.
+
+        A slice if they are in this order already, so that nothing is copied.
+        """
         starts, query = self.queries.indptr[1:-1], self.queries.row_query
         rises = scores[1:] > scores[:-1]
         rises[starts - 1] = False  # between queries
@@ -238,7 +237,7 @@ class Run:
             columns = {"list": np.cumsum(falls)[tied], "row": order[tied]}
             table = pl.DataFrame(columns | {"docid": self.documents[order[tied]]})
             order[tied] = table.sort("list", "docid", descending=[False, True])["row"].to_numpy()
-        return self._part(self.queries, order) if rises.any() or len(tied) else self
+        return order if rises.any() or len(tied) else slice(None)
 
     def top(self, k: int | None) -> Run:
         """The first documents of each query.
@@ -257,10 +256,6 @@ class Run:
         k = check.check_count("k", k, "the documents of each query to keep")
         return self._selected(self.rank_in_query <= k)
 
-    def _without_self(self) -> Run:
-        """The run without documents whose id is that of their query."""
-        return self._selected(self.documents.to_numpy() != self.queries.ids[self.queries.row_query])
-
     @property
     def rank_in_query(self) -> np.ndarray:
         """Rank of each row, from 1 on."""
@@ -274,10 +269,9 @@ class Run:
         indptr = np.append(0, np.cumsum(sizes[sizes > 0]))
         return self._part(Queries(self.queries.ids[sizes > 0], indptr), rows)
 
-    def _part(self, queries: Queries, rows: np.ndarray) -> Run:
-        ranks = None if self.ranks is None else self.ranks[rows]
+    def _part(self, queries: Queries, rows: np.ndarray | slice) -> Run:
         documents, scores = self.documents[rows], self.scores[rows]
-        return replace(self, queries=queries, documents=documents, scores=scores, ranks=ranks)
+        return replace(self, queries=queries, documents=documents, scores=scores)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per document, best first.

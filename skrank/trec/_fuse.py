@@ -17,7 +17,7 @@ METHODS = ("rrf", "combsum", "combmnz", "weighted_sum")  # the last needs weight
 NORMS = ("min_max", "zscore", "reciprocal_rank")
 
 
-def _normalised(run: Run, norm: str | None, rrf_k: float, *, from_file: bool) -> np.ndarray:
+def _normalised(run: Run, norm: str | None, rrf_k: float) -> np.ndarray:
     """The scores of a run, normalised in each query."""
     starts, sizes = run.queries.indptr[:-1], run.queries.sizes
 
@@ -27,8 +27,7 @@ def _normalised(run: Run, norm: str | None, rrf_k: float, *, from_file: bool) ->
     if norm is None:
         return run.scores
     if norm == "reciprocal_rank":
-        ranks = run.ranks if from_file and run.ranks is not None else run.rank_in_query
-        return np.divide(1, rrf_k + ranks)
+        return np.divide(1, rrf_k + run.rank_in_query)
     # The norms do not depend on the scale, and a power of 2 changes no digit: squares of scores
     # near the limits of double precision would be 0 or inf.
     _, exponent = np.frexp(per_query(np.maximum, np.abs(run.scores)))
@@ -49,7 +48,6 @@ def fuse(
     *,
     norm: str | None = "auto",
     rrf_k: float = 60,
-    ranks: str = "score",
     weights: Sequence[float] | Mapping[str, float] | Any = None,
     qrels: object = None,
     n_splits: int = 5,
@@ -72,9 +70,6 @@ def fuse(
         `weights` is a ranker, otherwise "min_max". "rrf" ignores it.
     rrf_k : float
         Constant k of "rrf" and of "reciprocal_rank".
-    ranks : {"score", "file"}
-        Where ranks come from. "score": from the order of `Run`. "file": from the column of ranks
-        that files, tables and records of all runs have.
     weights : sequence of float, dict of str to float, or ranker
         Weights of "weighted_sum" and "rrf", in the order of the runs or by name; or a linear ranker
         that learns them from `qrels`, such as ``LinearRanker("ndcg@10", positive=True)``: it has
@@ -118,7 +113,6 @@ def fuse(
     """
     check.check_choice("method", method, METHODS)
     check.check_choice("norm", norm, ("auto", *NORMS, None))
-    check.check_choice("ranks", ranks, ("score", "file"))
     rrf_k = check.check_number("rrf_k", rrf_k, 0, 1e9)
     name = check.check_text("name", name, "the name of the fused run")
     if method not in (("weighted_sum", "rrf") if weights is not None else METHODS[:-1]):
@@ -126,18 +120,12 @@ def fuse(
     learned = hasattr(weights, "fit")
     if learned != (qrels is not None):
         raise ValueError("a ranker as weights= needs qrels=, and other weights take none.")
-    from_file = ranks == "file"
-    named = read_runs(runs, ranks=from_file)
+    named = read_runs(runs)
     check.check_fusion({system: run.queries.ids.tolist() for system, run in named.items()}, name)
-    unranked = [system for system, run in named.items() if run.ranks is None]
-    if from_file and unranked:
-        raise ValueError(
-            f"runs {unranked} have no ranks: choose {check.argument('ranks', 'score')}."
-        )
     usual = "reciprocal_rank" if learned or method == "rrf" else "min_max"
     norm = usual if norm == "auto" or method == "rrf" else norm
     rows = [
-        _table(run, value=_normalised(run, norm, rrf_k, from_file=from_file), run=np.int32(number))
+        _table(run, value=_normalised(run, norm, rrf_k), run=np.int32(number))
         for number, run in enumerate(named.values())
     ]
     # a row for each document that a run retrieved, and a column for each run

@@ -141,10 +141,7 @@ def runs_of(name: str | None, source: object, reading: Reading) -> list[Run]:
         if len(tables) > 1:
             raise check.several_runs([tag for _, tag, _ in tables])
         tables = [(tables[0][0], name, None)]
-    return [
-        Run._of_table(table, tag or UNNAMED, file, ranks=reading.ranks)
-        for table, tag, file in tables
-    ]
+    return [Run._of_table(table, tag or UNNAMED, file) for table, tag, file in tables]
 
 
 def names_of(runs: Sequence[Any]) -> list[str]:
@@ -214,18 +211,13 @@ def read_run(
     return runs[0]
 
 
-def read_runs(
-    runs: object, *, columns: Any = None, duplicates: str = "error", ranks: bool = False
-) -> dict[str, Run]:
+def read_runs(runs: object, *, columns: Any = None, duplicates: str = "error") -> dict[str, Run]:
     """Read several runs.
 
     Parameters
     ----------
     runs, columns, duplicates
         As in `evaluate`.
-    ranks : bool
-        The ranks in files and tables are right, as for ``fuse(ranks="file")``, and may contradict
-        the scores. Otherwise this is an error.
 
     Returns
     -------
@@ -237,6 +229,6 @@ def read_runs(
     >>> trec.read_runs({"bm25": {"q1": {"a": 2.0, "b": 1.0}}})
     {'bm25': Run 'bm25': 1 queries, 2 documents}
     """
-    reading = Reading(columns, duplicates, ranks)
+    reading = Reading(columns, duplicates)
     loaded = [run for source in sources_of(runs) for run in runs_of(*source, reading)]
     return dict(zip(names_of(loaded), loaded, strict=True))

@@ -88,11 +88,11 @@ def test_ranks_may_come_from_the_files(tmp_path):
         for name, documents in runs.items()
     }
     for given in ([tmp_path / name for name in runs], frames):
-        assert_same(trec.fuse(given, ranks="file"), expected)
+        columns = ["qid", "_", "docid", "rank", "_", "_"]
+        columns = {"rank": "rank"} if given is frames else columns
+        assert_same(trec.fuse(trec.read_runs(given, columns=columns)), expected)
         with pytest.raises(ValueError, match="distance"):
             trec.fuse(given)
-    with pytest.raises(ValueError, match="'b'"):
-        trec.fuse({"a": frames["a"], "b": SMALL["b"]}, ranks="file")
 
 
 # input and output ---------------------------------------------------------------------------------
