@@ -11,10 +11,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-import joblib
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
@@ -114,7 +112,6 @@ def tune(
     time_budget: float = 60.0,
     boosters: Sequence[str] | None = None,
     cv: int = 3,
-    study: optuna.Study | None = None,
     progress: bool | None = None,
     random_state: RandomState = None,
 ) -> Tuning:
@@ -149,10 +146,6 @@ def tune(
         Default: all installed boosters.
     cv : int, default=3
         Number of folds.
-    study : optuna.Study, optional
-        A study that maximises; the search adds trials, with the sampler, the pruner and the storage
-        of the study, so that a search can be continued, also after an interrupt. Default: a study
-        in memory.
     progress : bool or None, default=None
         Whether to show what is trained, the time, the number of trials and the best value. None:
         on a terminal.
@@ -171,9 +164,7 @@ def tune(
         If Optuna or the boosters are not installed.
     ValueError
         If `time_budget` is 0, or too few queries have a relevant document; if groups are missing,
-        or differ between two sources; if weights vary inside a query; if the trials of `study` are
-        of other data, folds, boosters or another metric; if no trial is complete, because every
-        booster fails or the pruner of `study` prunes all trials.
+        or differ between two sources; if weights vary inside a query; if every booster fails.
 
     Warns
     -----
@@ -232,41 +223,30 @@ def tune(
         weights = check.as_vector("sample_weight", sample_weight, len(ids))
         check.query_weights(weights, Queries.from_groups(ids))  # raises if they vary inside a query
     folds = list(QueryKFold(cv, stratify="n_relevant").split(X, labels))
-    if study is not None and (
-        not isinstance(study, optuna.Study)
-        or [direction.name for direction in study.directions] != ["MAXIMIZE"]
-    ):
-        raise ValueError(
-            f"study={study!r} is not an optuna.Study that maximises one value: give "
-            "optuna.create_study("
-            'storage="sqlite:///trials.db", study_name="tune", direction="maximize", '
-            "load_if_exists=True)."
-        )
     shown = sys.stderr is not None and sys.stderr.isatty() if progress is None else progress
     form = "{desc}: {percentage:3.0f}%|{bar}| {n:.0f} of {total:g} s{postfix}"
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)  # no line for each trial
     try:
-        if study is None:
-            study = optuna.create_study(
-                direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed),
-                pruner=optuna.pruners.MedianPruner(n_startup_trials=3),
-            )  # fmt: skip
+        study = optuna.create_study(
+            direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed),
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=3),
+        )  # fmt: skip
         with progress_bar(shown, time_budget, "s", desc="tune", bar_format=form) as bar:
             search = _Search(
                 X, labels, weights, measured, chosen, folds, seed, study, bar, start, time_budget
             )
             bar.write(search.plan, file=sys.stderr)
-            _begin(search)
-            while True:
+            study.set_user_attr("boosters", chosen)
+            for booster in chosen:
+                first = {f"estimator__{name}": value for name, value in _FIRST[booster].items()}
+                study.enqueue_trial({"booster": booster, **first, "init_scale": 1.0})
+            while not search.is_done:
                 study.optimize(search, n_trials=1, catch=(Exception,))
                 search.show()
-                if search.is_done:
-                    break
             if not search.count("COMPLETE"):
-                why = [f"{booster} failed: {error}" for booster, error in search.errors.items()]
-                pruned = f"the pruner of study has pruned {search.count('PRUNED')} trials"
-                raise ValueError("no trial is complete: " + "; ".join(why or [pruned]))
+                failures = [f"{name} failed: {error}" for name, error in search.errors.items()]
+                raise ValueError(f"no trial is complete: {'; '.join(failures)}")
             ranker = search.ranker(study.best_params).fit(X, labels, sample_weight=weights)
             search.show()
     finally:
@@ -318,10 +298,10 @@ class _Search:
 
     @property
     def is_done(self) -> bool:
-        """True after the time budget, if a trial is complete or pruned, or if all boosters fail."""
-        if not self.count("COMPLETE") and len(self.errors) == len(self.boosters):
-            return True
-        return self.is_over and self.count("COMPLETE") + self.count("PRUNED") > 0
+        """True after the time budget, if a trial is complete, or if all boosters fail."""
+        if not self.count("COMPLETE"):
+            return len(self.errors) == len(self.boosters)
+        return self.is_over
 
     def count(self, state: str) -> int:
         """Number of trials in a state."""
@@ -333,18 +313,6 @@ class _Search:
         best = f", best {self.study.best_value:.4f}" if self.count("COMPLETE") else ""
         n_trials = sum(map(self.count, ("COMPLETE", "PRUNED", "FAIL")))
         self.bar.set_postfix_str(f"{n_trials} trials{best}")
-
-    @property
-    def attributes(self) -> Options:
-        """Values that must be equal in all trials of a study."""
-        queries = np.unique(self.y.index.get_level_values("qid"), return_inverse=True)[1]
-        features = sparse.find(self.X) if sparse.issparse(self.X) else self.X
-        rows = [np.asarray(self.y, dtype=np.float64), queries, self.folds, self.weights]
-        return {
-            "metric": str(self.metric),
-            "boosters": self.boosters,
-            "data or folds": joblib.hash([features, rows]),
-        }
 
     def _part(self, rows: np.ndarray) -> Options:
         """Arguments of `fit` and of the scorer for some of the rows."""
@@ -421,29 +389,6 @@ class _Search:
         seconds = (time.monotonic() - begin) * 2.25 / (n_folds - 1)
         self.final = max(self.final, seconds)
         return float(np.mean(values))
-
-
-def _begin(search: _Search) -> None:
-    """Compare the attributes of an old study, and enqueue the first trials that it lacks."""
-    study = search.study
-    expected, known = search.attributes, study.user_attrs
-    for name, value in expected.items():
-        if not study.trials:
-            study.set_user_attr(name, value)
-        elif known.get(name) != value:
-            raise ValueError(
-                f"the trials of study are of other {name}: {known.get(name)!r}, not {value!r} as "
-                "in this call. Their values cannot be compared: give another study."
-            )
-    # a first trial that was interrupted or has failed is repeated
-    states = ("COMPLETE", "PRUNED", "WAITING")
-    kept = (trial for trial in study.trials if trial.state.name in states)
-    begun = {trial.user_attrs.get("recommended") for trial in kept}
-    for booster in search.boosters:
-        if booster not in begun:
-            first = {f"estimator__{name}": value for name, value in _FIRST[booster].items()}
-            params = {"booster": booster, **first, "init_scale": 1.0}
-            study.enqueue_trial(params, user_attrs={"recommended": booster})
 
 
 def _table(study: optuna.Study) -> pd.DataFrame:
