@@ -130,17 +130,9 @@ def main() -> None:
         import matplotlib
 
         matplotlib.use("Agg")
-        from skrank.plotting import InformativenessDisplay
-
-        curves = [
-            name
-            for name in study.mean.index
-            if name.startswith("gap(thresholds=")
-        ]
-        display = InformativenessDisplay(
-            study.mean.loc[[*curves, baseline]]
-        ).plot()
-        display.figure_.savefig(options.plot, dpi=120)
+        errors = study.mean.loc[[*names, baseline]]
+        axes = errors.plot(marker="o", ylabel="mean error", rot=90)
+        axes.figure.savefig(options.plot, dpi=120, bbox_inches="tight")
         print(f"\nplot: {options.plot}")
 
 

@@ -218,8 +218,8 @@ def check_same_index(**named: object) -> None:
     for name, values in named.items():
         if hasattr(values, "__dask_graph__"):
             raise ValueError(
-                f"{name} is a Dask collection: use fit(X, y, groups), predict, "
-                f"skrank.dask.evaluate or skrank.dask.scorer, or pass {name}.compute()."
+                f"{name} is a Dask collection: use fit(X, y, groups), predict and "
+                f"skrank.dask.evaluate, or pass {name}.compute()."
             )
     indexes = [(name, getattr(values, "index", None)) for name, values in named.items()]
     # `index` of a list is a method

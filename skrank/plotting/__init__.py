@@ -6,6 +6,5 @@ the same `ax` are drawn into one plot. Drawing needs matplotlib: ``pip install s
 
 from skrank.plotting.estimates import IntervalDisplay
 from skrank.plotting.precision_recall import PrecisionRecallDisplay
-from skrank.plotting.thresholds import InformativenessDisplay
 
-__all__ = ["InformativenessDisplay", "IntervalDisplay", "PrecisionRecallDisplay"]
+__all__ = ["IntervalDisplay", "PrecisionRecallDisplay"]

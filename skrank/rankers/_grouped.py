@@ -20,7 +20,7 @@ from skrank._engine.groups import collection_grade
 from skrank._progress import progress
 from skrank._typing import Estimator, Options, RandomState, Table
 from skrank.dask._partitions import head_of
-from skrank.dask._scorer import predict_collection
+from skrank.dask._predict import predict_collection
 from skrank.metrics import Metric
 from skrank.objectives import Objective
 from skrank.rankers import _checks, _dask

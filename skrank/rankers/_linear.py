@@ -17,7 +17,7 @@ from skrank._engine.names import unique_metrics
 from skrank._progress import Bar, progress
 from skrank._typing import Options, RandomState, Table
 from skrank.dask._partitions import head_of
-from skrank.dask._scorer import predict_collection
+from skrank.dask._predict import predict_collection
 from skrank.metrics import DCG, NDCG, Metric
 from skrank.objectives import Objective
 from skrank.objectives.base import metric_of, metric_or_objective

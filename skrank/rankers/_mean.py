@@ -15,7 +15,7 @@ from skrank._engine.groups import collection_grade, index_level, with_groups, wi
 from skrank._fitted import cloned, predicted_scores
 from skrank._typing import Estimator, Options, Table
 from skrank.dask._partitions import head_of
-from skrank.dask._scorer import predict_collection
+from skrank.dask._predict import predict_collection
 from skrank.metrics import Metric
 from skrank.rankers._base import Ranker, no_collections
 from skrank.rankers._dask import drawn, loaded

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import Ridge
 
 import skrank
 from tests.helpers.catalogue import CATALOGUE, lists
@@ -158,13 +157,3 @@ def test_what_is_refused():
             act()
     with pytest.warns(UserWarning, match="each of the 4 queries"):
         call(groups=[1, 2, 3, 4])
-
-
-@pytest.mark.parametrize("metrics", [("gap@10",), ("ndcg@10", "neg_error", "ap")])
-def test_scores_of_models_of_arrays(metrics):
-    data, (sizes,) = partitioned(5, unjudged=0, missing=0, special=False)
-    X, y, groups = np.stack([data.scores, data.scores**2], axis=1), data.relevance, data.groups
-    on_dask = [da.from_array(one, chunks=(sizes, -1)[: one.ndim]) for one in (X, y, groups)]
-    model = Ridge().fit(X, y)
-    found = skrank.dask.scorer(*metrics)(model, *on_dask[:2], groups=on_dask[2])
-    assert found == skrank.scorer(*metrics)(model, X, y, groups=groups)

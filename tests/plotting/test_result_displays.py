@@ -1,4 +1,4 @@
-"""Displays of intervals, systems and studies show the values of results."""
+"""Displays of intervals show the values of results."""
 
 import sys
 
@@ -7,40 +7,11 @@ import pandas as pd
 import pytest
 from matplotlib.text import Text
 
-import skrank
-from skrank import informativeness
 from skrank.plotting import (
-    InformativenessDisplay,
     IntervalDisplay,
     PrecisionRecallDisplay,
 )
-from tests.helpers.plotting_cases import collection, row_names
-
-
-def informative(n_grades, n_steps):
-    """A study of GAP with thresholds that are multiples of ``1 / n_steps``."""
-    qrels, runs = collection(n_grades + 1)
-    grid = np.random.default_rng(0).permutation(informativeness.threshold_grid(n_grades, n_steps))
-    metrics = [*(skrank.metrics.GAP(thresholds=tuple(g)) for g in grid), "ndcg", "ap"]
-    return informativeness.study(qrels, runs[:2], metrics, min_retrieved=1)
-
-
-def errors(study, shown, level):
-    """Errors of the GAP metrics in the order of the display."""
-    names = [str(skrank.metrics.GAP(thresholds=tuple(g))) for g in shown.thresholds]
-    return study.mean.loc[names, level]
-
-
-class TestInformativeness:
-    def test_lines_of_two_grades(self):
-        study = informative(2, 4)
-        shown = InformativenessDisplay(study.mean).plot()
-        np.testing.assert_allclose(shown.thresholds[:, 0], [0, 0.25, 0.5, 0.75, 1])
-        for level in (1.0, 2.0):
-            line = shown.lines_["gap", level]
-            np.testing.assert_allclose(line.get_xdata(), shown.thresholds[:, 0])
-            np.testing.assert_allclose(line.get_ydata(), errors(study, shown, level))
-            assert set(shown.lines_["ndcg", level].get_ydata()) == {study.mean.loc["ndcg", level]}
+from tests.helpers.plotting_cases import row_names
 
 
 def bars_of(container):
@@ -78,14 +49,12 @@ class TestIntervals:
 
 
 TABLE = pd.DataFrame({"value": [1], "low": [0], "high": [2]})
-ERRORS = pd.DataFrame({1.0: [0.1, 0.2]}, ["gap(thresholds=[0.5,0.5])", "gap(thresholds=[0.0,1.0])"])
 
 
 @pytest.mark.parametrize(
     "make",
     [
         lambda: PrecisionRecallDisplay(np.arange(2), np.ones(2)),
-        lambda: InformativenessDisplay(ERRORS),
         lambda: IntervalDisplay(TABLE),
     ],
 )
@@ -96,21 +65,11 @@ def test_plots_again_on_new_and_on_given_axes(make):
     assert display.plot(ax).ax_ is ax
 
 
-@pytest.mark.parametrize(
-    ("draw", "message"),
-    [
-        (lambda: InformativenessDisplay(ERRORS[:1]), "at least 2"),
-        (lambda: IntervalDisplay(TABLE[:0][["value"]]), "table"),
-    ],
-)
-def test_wrong_input(draw, message):
-    with pytest.raises(ValueError, match=message):
-        draw()
-
-
-def test_a_report_has_no_plot_of_other_metrics(report):
+def test_what_cannot_be_drawn(report):
     with pytest.raises(ValueError, match="metric"):
         report.plot("ap")
+    with pytest.raises(ValueError, match="table"):
+        IntervalDisplay(TABLE[:0][["value"]])
 
 
 def test_dollars_in_names_are_text():

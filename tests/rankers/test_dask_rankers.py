@@ -136,7 +136,8 @@ def test_training_stops_in_the_same_round_as_on_one_machine(client, how):
     check_equal(found, alone, valid)
     assert found.best_iteration_ < 40
     X, y, qid, _ = arguments(valid, lazy=True)
-    measured = skrank.dask.scorer("gap@10", "err")(found, X, y, groups=qid)
+    how = {"metrics": ["gap@10", "err"], "max_grade": found.max_grade_}
+    measured = skrank.dask.evaluate(y, found.predict(X), qid, **how).mean.loc["scores"].to_dict()
     here = skrank.scorer("gap@10", "err")(found, valid.X, valid.y, groups=valid.qid)
     assert measured == pytest.approx(here, rel=1e-9)
 

@@ -11,7 +11,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from skrank import informativeness, trec
-from skrank.plotting import InformativenessDisplay
 
 rng = np.random.default_rng(0)
 n_queries, n_docs = 6, 40
@@ -35,5 +34,10 @@ print("best thresholds:", choice.thresholds)
 # %%
 # Error of the inferred curves, for each choice of (g_1, g_2, g_3):
 
-InformativenessDisplay(choice.study.mean).plot()
+errors = choice.table["criterion"]
+thresholds = np.array(errors.index.tolist())
+plt.scatter(thresholds[:, 0], thresholds[:, 2], c=errors, cmap="viridis_r")
+plt.xlabel("g_1")
+plt.ylabel("g_3 (g_2 = 1 - g_1 - g_3)")
+plt.colorbar(label="mean error")
 plt.show()
