@@ -53,7 +53,6 @@ class DiscriminativePower(PairedTest):
         )
 
 
-@check.of_one_matrix
 def discriminative_power(
     scores: ArrayLike,
     *,

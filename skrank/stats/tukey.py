@@ -17,7 +17,6 @@ from skrank.stats._resampling import blocks, one_thread, share_reached
 from skrank.stats.paired import PairedTest
 
 
-@check.of_one_matrix
 def tukey_hsd(
     scores: ArrayLike,
     *,
