@@ -61,8 +61,4 @@ def assert_refused(path, content, message):
         trec.evaluate({"1": {"a": 1}, "2": {"a": 1}}, path, "ap")
 
 
-def zstandard(data):
-    return pytest.importorskip("zstandard").ZstdCompressor().compress(data)
-
-
-PACKED = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".zst": zstandard}
+PACKED = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
