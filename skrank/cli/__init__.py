@@ -1,4 +1,4 @@
-"""The command line: ``skrank evaluate``, ``compare``, ``curve``, ``fuse`` and ``metrics``.
+"""The command line: ``skrank evaluate``, ``compare``, ``fuse`` and ``metrics``.
 
 Each command imports what it needs when it runs, so that ``skrank --help`` is quick.
 """
@@ -24,7 +24,6 @@ INTERRUPTED = 130
 COMMANDS = {
     "evaluate": ("skrank.cli._evaluate", "evaluate TREC runs against judgments"),
     "compare": ("skrank.cli._evaluate", "test the differences between runs"),
-    "curve": ("skrank.cli._evaluate", "precision at eleven levels of recall"),
     "fuse": ("skrank.cli._fuse", "fuse runs into one, with trained weights or by a formula"),
     "metrics": ("skrank.cli._metrics", "list the names of metrics, or describe one"),
 }

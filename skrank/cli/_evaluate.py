@@ -1,4 +1,4 @@
-"""``skrank evaluate``, ``skrank compare`` and ``skrank curve``: runs against judgments."""
+"""``skrank evaluate`` and ``skrank compare``: runs against judgments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from skrank.cli._page import CURVE, page
 from skrank.cli._parser import FILES, Parser
 from skrank.evaluation import DEFAULT_METRICS, Report
 from skrank.extending import Metric, plain_up_to, unique_metrics
-from skrank.metrics.iprec import ELEVEN_LEVELS
 
 # options that are parameters of `trec.evaluate` with the same name and values
 _PASSED_ON = ("max_grade", "rel", "k", "judged_only", "columns", "duplicates",
@@ -48,7 +47,7 @@ def add_arguments(parser: Parser, name: str) -> None:
         parser.add_argument("runs", metavar="RUN", nargs=1, action="extend", help=line)
         line = "at least one more"
     parser.add_argument("runs", metavar="RUN", nargs="+", action="extend", help=line)
-    add = {"evaluate": _add_evaluate, "compare": _add_compare, "curve": _add_curve}[name]
+    add = {"evaluate": _add_evaluate, "compare": _add_compare}[name]
     add(parser)
     parser.epilog = f"{inspect.cleandoc(add.__doc__ or '')}\n\n{FILES}"
     _add_conventions(parser)
@@ -99,14 +98,6 @@ def _add_compare(parser: Parser) -> None:
     parser.add_argument("--test", choices=("max-t", "t", "randomisation"), help=text)
 
 
-def _add_curve(_: Parser) -> None:
-    """
-    examples:
-      skrank curve qrels.txt run.txt
-      skrank curve qrels.txt new.txt old.txt --rel 2 --output curve.csv
-    """
-
-
 def _add_metrics(parser: Parser) -> None:
     text = "may be repeated, or names with commas (default: gap,ndcg@10,ap)"
     parser.add_argument("-m", "--metric", metavar="METRIC", action="append", help=text)
@@ -154,8 +145,6 @@ def _run(arguments: argparse.Namespace) -> str:
 
 def _metrics(arguments: argparse.Namespace) -> dict[str, Metric]:
     """The chosen metrics, by the names without the prefix that --names says."""
-    if arguments.view == "curve":
-        return unique_metrics(CURVE)
     if arguments.metric is None and arguments.names != "trec_eval":
         return unique_metrics(DEFAULT_METRICS)
     # commas outside of brackets separate names, but not numbers, as in trec_eval's P.5,10
@@ -218,13 +207,9 @@ def _columns(report: Report, view: str, how: Options) -> _output.Columns:
     if view in ("intervals", "per_query"):
         frame = report.per_query if view == "per_query" else report.to_frame(how["confidence"])
         return frame.reset_index().rename(columns={"system": "run"}).to_dict("list")
-    names, means = list(map(str, report.systems)), report.averages
-    if view == "evaluate":  # without pandas, which takes long to import
-        by_metric = dict(zip(report.metric_of, means.T.tolist(), strict=True))
-        return {"run": names, **by_metric, **report.counts}
-    if "recall" in names:
-        raise ValueError("a run is called 'recall', as the column of levels: rename it.")
-    return {"recall": ELEVEN_LEVELS, **dict(zip(names, means.tolist(), strict=True))}
+    # without pandas, which takes long to import
+    by_metric = dict(zip(report.metric_of, report.averages.T.tolist(), strict=True))
+    return {"run": list(map(str, report.systems)), **by_metric, **report.counts}
 
 
 def trec_eval_lines(report: Report, *, per_query: bool) -> str:

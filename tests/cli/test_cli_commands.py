@@ -94,14 +94,6 @@ def test_names_of_another_tool(call, files):
     assert list(found)[1:4] == given
 
 
-def test_curve(call, files):
-    frame = csv(call, "curve", *files)
-    assert list(frame) == ["recall", "bm25", "dense"]
-    assert frame.recall.tolist() == [level / 10 for level in range(11)]
-    assert frame.bm25.tolist() == [1.0] * 11
-    assert frame.dense.tolist() == pytest.approx([2 / 3] * 11)
-
-
 def test_output_stands_whole_or_not_at_all(call, files):
     assert call("evaluate", *files, "-m", "ap", "--output", "report.txt") == (0, "", "")
     before = Path("report.txt").read_text()

@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression
 
 import skrank
-from skrank.metrics import eleven_point_curve, graded_precision_recall_curve
+from skrank.metrics import graded_precision_recall_curve
 from skrank.plotting import PrecisionRecallDisplay
 from tests.helpers.plotting_cases import texts
 
-drawn, fitted = PrecisionRecallDisplay.from_predictions, PrecisionRecallDisplay.from_estimator
+drawn = PrecisionRecallDisplay.from_predictions
 
 
 def area_of_steps(line):
@@ -18,8 +17,8 @@ def area_of_steps(line):
     return np.sum(np.diff(recall) * precision[1:])
 
 
-@pytest.mark.parametrize("metric", ["gap", "iprec"])
-class TestBothCurves:
+@pytest.mark.parametrize("metric", ["gap", "gap(condensed=True)"])
+class TestDisplay:
     def test_attributes_ranges_and_shared_axes(self, metric, data):
         relevance, scores, qid = data
         how = {"groups": qid, "metric": metric}
@@ -32,20 +31,6 @@ class TestBothCurves:
         answered = {query for query, label in zip(qid, relevance, strict=True) if label >= 1}
         assert shown.n_queries == len(answered)
         assert shown.n_empty == len(set(qid)) - len(answered) > 0
-
-    def test_from_estimator_and_groups_on_the_index(self, metric, data):
-        relevance, _, qid = data
-        y = np.nan_to_num(relevance)
-        X = np.random.default_rng(1).normal(size=(len(y), 3)) + y[:, None]
-        model = LinearRegression().fit(X, y)
-        indexed = skrank.with_groups(y, qid)
-        expected = drawn(indexed, model.predict(X), metric=metric)
-        for shown, name in (
-            (fitted(model, X, y, groups=qid, metric=metric), "LinearRegression"),
-            (fitted(model, X, indexed, name="linear", metric=metric), "linear"),
-        ):
-            assert np.array_equal(shown.precision, expected.precision)
-            assert texts(shown.ax_)[0].startswith(f"{name} (")
 
     def test_a_constant_score_does_not_depend_on_the_order_of_rows(self, metric):
         qid = np.repeat(np.arange(200), 10)
@@ -66,9 +51,8 @@ class TestBothCurves:
         [
             (lambda m: drawn([1, 0, 0, 1], QID, metric=m), "Display"),
             (lambda m: drawn([0] * 4, QID, groups=QID, metric=m), "no (query|document)"),
-            (lambda m: fitted(MODEL, EYE, QID, metric=m), "needs"),
-            (lambda m: fitted(MODEL, EYE, QID, groups=QID, metric=m), "not fitted"),
-            (lambda m: drawn([1] * 4, QID, groups=QID, metric=f"{m}(empty=0)"), "metric="),
+            (lambda m: drawn([1] * 4, QID, groups=QID, metric=skrank.metric(m, k=2)), "metric="),
+            (lambda m: drawn([1] * 4, QID, groups=QID, metric="iprec"), "metric="),
         ],
     )
     def test_errors(self, metric, call, message):
@@ -76,7 +60,7 @@ class TestBothCurves:
             call(metric)
 
 
-QID, EYE, MODEL = [1, 1, 2, 2], np.eye(4), LinearRegression()
+QID = [1, 1, 2, 2]
 
 
 def literal_mean(relevance, scores, qid, **parameters):
@@ -122,15 +106,3 @@ class TestGradedPrecisionRecall:
         shown = drawn([0, 0, 1, 2], [4, 3, 2, 1], groups=[1, 1, 2, 2])
         assert (shown.n_queries, shown.n_empty) == (1, 1)
         assert area_of_steps(shown.line_) == pytest.approx(shown.value)
-
-
-@pytest.mark.parametrize("parameters", [{}, {"rel": 2}, {"condensed": True}])
-def test_eleven_points_are_the_curve(data, parameters):
-    relevance, scores, qid = data
-    metric = skrank.metric("iprec", **parameters)
-    shown = drawn(relevance, scores, groups=qid, metric=metric)
-    expected = eleven_point_curve(relevance, scores, groups=qid, **parameters)
-    recall, precision = shown.line_.get_data()
-    np.testing.assert_allclose(recall, np.arange(11) / 10)
-    np.testing.assert_allclose(precision, expected, atol=1e-12)
-    assert texts(shown.ax_) == [f"11-pt AP = {expected.mean():.3f}"]

@@ -8,9 +8,11 @@ of users who find it relevant.
 """
 
 import matplotlib.pyplot as plt
+import numpy as np
 from sklearn.linear_model import Ridge
 
 from skrank.datasets import make_ranking
+from skrank.metrics import eleven_point_curve
 from skrank.plotting import PrecisionRecallDisplay
 
 data = make_ranking(n_queries=100, n_docs=(10, 40), random_state=0)
@@ -31,7 +33,8 @@ plt.show()
 
 fig, ax = plt.subplots()
 for name, scores in {"ridge": model.predict(X), "one feature": X[:, 0]}.items():
-    PrecisionRecallDisplay.from_predictions(
-        y, scores, groups=qid, metric="iprec", name=name, ax=ax
-    )
+    points = eleven_point_curve(y, scores, groups=qid)
+    ax.plot(np.arange(11) / 10, points, marker="o", label=name)
+ax.set(xlabel="Recall", ylabel="Interpolated precision")
+ax.legend()
 plt.show()
