@@ -137,7 +137,7 @@ class PrecisionRecallDisplay(Display):
         >>> plt.close(display.figure_)
         """
         chosen = metrics.metric(metric)
-        fixed = {name: getattr(chosen, name, None) for name in _PARAMETERS}
+        fixed: Options = {name: getattr(chosen, name, None) for name in _PARAMETERS}
         if chosen != metrics.GAP(**fixed):
             raise ValueError(
                 f"metric={str(chosen)!r} has no curve: choose gap, with {', '.join(_PARAMETERS)}."
