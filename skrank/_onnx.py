@@ -333,7 +333,7 @@ def _xgboost_trees(estimator: Estimator, n_rounds: int | None) -> Options:
         if any(tree["split_type"]):
             raise _refused("categorical features of XGBoost")
         columns = zip(*(tree[name] for name in names), strict=True)
-        nodes += [(number, at, *one) for at, one in enumerate(columns)]
+        nodes += [(number, at, *node) for at, node in enumerate(columns)]
     base = np.ravel(json.loads(learner["learner_model_param"]["base_score"]))
     return _attributes(nodes, "BRANCH_LT", float(base[0]))
 
@@ -354,6 +354,6 @@ def _catboost_trees(estimator: Estimator) -> Options:
             what = "a model of CatBoost that is not of symmetric trees, or has a scale or bias"
             raise _refused(f"{what} ({error})") from error
         (node,) = onnx.load(path).graph.node
-    attributes = {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute}
+    attributes = {item.name: onnx.helper.get_attribute_value(item) for item in node.attribute}
     del attributes["n_targets"]  # the caller adds this attribute
     return attributes

@@ -40,7 +40,9 @@ class Printed(ABC):
 
 def printable(text: str) -> str:
     r"""The text with escapes, such as ``\x1b``, of control characters, which terminals obey."""
-    return "".join(one if one.isprintable() or one == "\n" else ascii(one)[1:-1] for one in text)
+    return "".join(
+        char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text
+    )
 
 
 def _paragraph(text: str) -> str:

@@ -74,18 +74,18 @@ def rank(
     if k is not None:
         check.check_count("k", k, "documents per query")
     check.check_same_index(scores=scores, groups=groups, ids=ids)
-    given = check.as_vector("scores", check.without_index(scores))
-    queries = queries_of(groups, scores, len(given))
-    ordered = queries.gather(given)
+    values = check.as_vector("scores", check.without_index(scores))
+    queries = queries_of(groups, scores, len(values))
+    ordered = queries.gather(values)
     check_scores(queries, ordered)
-    documents = np.arange(len(given))
+    documents = np.arange(len(values))
     if ids is not None:
-        documents = check.as_ids("ids", ids, len(given), "document")
+        documents = check.as_ids("ids", ids, len(values), "document")
         _check_distinct(queries, documents)
 
     order, ranked = rank_codes(queries, ordered, np.empty(len(ordered), np.uint8))
     first = np.repeat(queries.indptr[:-1], queries.sizes)
-    stable_rank = np.arange(1, len(given) + 1) - first
+    stable_rank = np.arange(1, len(values) + 1) - first
     listed = stable_rank <= np.repeat(ranked.retrieved, queries.sizes)
     rows = (first + order)[listed]
     table = pd.DataFrame(

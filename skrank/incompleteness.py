@@ -81,9 +81,9 @@ def reduce_judgments(
     Qrels: 1 queries, 60 documents, 11 judged
     """
     [percent] = _check_percents("percent", [percent])
-    given = trec.read_qrels(qrels)
-    kept = _reduction(given, check.check_random_state(random_state))(percent)
-    return replace(given, labels=np.where(kept, given.labels, np.nan))
+    known = trec.read_qrels(qrels)
+    kept = _reduction(known, check.check_random_state(random_state))(percent)
+    return replace(known, labels=np.where(kept, known.labels, np.nan))
 
 
 def _check_percents(parameter: str, percents: Sequence[int]) -> list[int]:
@@ -312,14 +312,14 @@ def robustness(
     judgments: list[dict[str, Any]] = []
     for percent, repeat in tracked(levels, progress, "levels"):
         kept = reductions[repeat](percent)
-        found = full if percent == 100 else measured(kept)
+        report = full if percent == 100 else measured(kept)
         level = {"percent": percent, "repeat": repeat}
         relevant = np.count_nonzero(known.labels[kept] > 0)
         judgments.append(level | {"relevant": relevant, "other": kept.sum() - relevant})
         for m, (name, one) in enumerate(full.metric_of.items()):
             at = {"metric": name, **level}
-            mean, truth = found.averages[:, m], full.averages[:, m]
-            rows.append(at | _ranking(one, mean, truth) | _power(found.values[:, :, m], bootstrap))
+            mean, truth = report.averages[:, m], full.averages[:, m]
+            rows.append(at | _ranking(one, mean, truth) | _power(report.values[:, :, m], bootstrap))
             means += [at | {"run": run, "mean": mean[i]} for i, run in enumerate(named)]
     table, by_run, counts = (pd.DataFrame(records) for records in (rows, means, judgments))
     return Robustness(table, by_run, counts, confidence, full.values.shape[1])
@@ -340,6 +340,6 @@ def _power(values: np.ndarray, bootstrap: Options) -> dict[str, float]:
     defined = (~np.isnan(values)).astype(np.int64)
     row = {"power": np.nan, "required_difference": np.nan, "queries": defined.any(axis=0).sum()}
     if (defined @ defined.T).min() >= 2:
-        found = discriminative_power(values.T, **bootstrap)
-        row |= {"power": found.power, "required_difference": found.required_difference}
+        power = discriminative_power(values.T, **bootstrap)
+        row |= {"power": power.power, "required_difference": power.required_difference}
     return row

@@ -168,8 +168,8 @@ class _LightGBMMetric(adapters.MetricCallable):
         scores, data = _read(y_true_or_preds, preds_or_dataset, weight, group)
         means = self._measured(data, scores, _judge).means()[0]
         results = [
-            (str(one), float(mean), one.greater_is_better)
-            for one, mean in zip(self.metrics, means, strict=True)
+            (str(metric), float(mean), metric.greater_is_better)
+            for metric, mean in zip(self.metrics, means, strict=True)
         ]
         return results if len(results) > 1 else results[0]
 

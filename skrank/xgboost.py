@@ -203,11 +203,11 @@ class _XGBoostMetric(adapters.MetricCallable):
             self._absent.get(data.at_least(self.max_grade), xgboost_data.join)
             means = xgboost_data.means_of_workers(self.metrics, None)
         else:
-            found = self._measured(data, xgboost_data.host(preds), xgboost_data.judge_part)
+            measured = self._measured(data, xgboost_data.host(preds), xgboost_data.judge_part)
             if xgboost_data.n_workers() == 1:
-                means = found.means()[0].tolist()
+                means = measured.means()[0].tolist()
             else:
-                means = xgboost_data.means_of_workers(self.metrics, found)
+                means = xgboost_data.means_of_workers(self.metrics, measured)
         each = zip(self.metrics, means, strict=True)
-        results = [(xgboost_data.log_name(one), mean) for one, mean in each]
+        results = [(xgboost_data.log_name(metric), mean) for metric, mean in each]
         return results if len(results) > 1 else results[0]

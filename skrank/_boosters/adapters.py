@@ -186,7 +186,7 @@ class MetricCallable:
     """Metrics as boosters call them. Copies start without plans."""
 
     def __init__(self, metrics: Iterable[str | Metric], max_grade: int | None = None) -> None:
-        self.metrics = tuple(dict.fromkeys(metric(one) for one in metrics))
+        self.metrics = tuple(dict.fromkeys(metric(name) for name in metrics))
         if not self.metrics:
             raise ValueError("eval_metric() has no metric: name one or more, such as 'gap@10'.")
         self.max_grade = max_grade
@@ -198,7 +198,7 @@ class MetricCallable:
         return type(self), (self.metrics, self.max_grade)
 
     def __repr__(self) -> str:
-        names = ", ".join(repr(str(one)) for one in self.metrics)
+        names = ", ".join(repr(str(metric)) for metric in self.metrics)
         return f"{type(self).__module__}.eval_metric({names})"
 
     @compiled()
@@ -207,7 +207,7 @@ class MetricCallable:
 
         def bind(data: Supplied) -> tuple[Judgments, list[Plan], Weights]:
             judgments, weights, max_grade = judge(data)
-            plans = [one.bind_part(judgments, max_grade=max_grade) for one in self.metrics]
+            plans = [metric.bind_part(judgments, max_grade=max_grade) for metric in self.metrics]
             return judgments, plans, weights
 
         judgments, plans, weights = self._plans.get(data.at_least(self.max_grade), bind)

@@ -208,7 +208,7 @@ class Metric(Parameterised, ABC):
         -------
         float
         """
-        _, measured = self._measure(relevance, scores, groups, sample_weight)
+        _, measured = self._query_values(relevance, scores, groups, sample_weight)
         return float(measured.means()[0, 0])
 
     def per_query(
@@ -217,10 +217,10 @@ class Metric(Parameterised, ABC):
         """Value of each query, as a Series indexed by query; parameters as in a call."""
         import pandas as pd
 
-        ids, measured = self._measure(relevance, scores, groups, None)
+        ids, measured = self._query_values(relevance, scores, groups, None)
         return pd.Series(measured.values[0, 0], index=pd.Index(ids, name="qid"), name=str(self))
 
-    def _measure(
+    def _query_values(
         self,
         relevance: ArrayLike,
         scores: ArrayLike,
@@ -369,7 +369,7 @@ class Plan:
         values, _ = self.metric.values(np.full(len(shown), _HUGE), shown, self.relevant, sizes)
         return np.broadcast_to(values, len(shown)) / _HUGE
 
-    def measure(self, ranking: Ranking) -> tuple[np.ndarray, np.ndarray]:
+    def values_of(self, ranking: Ranking) -> tuple[np.ndarray, np.ndarray]:
         """Values, and the weights of the queries in the mean.
 
         For empty queries the value is NaN, unless the parameter `empty` of the metric is 0 or 1,
@@ -468,7 +468,7 @@ def measure(
     results = []
     for ranking in rankings:
         ranking.expect([plan.depth for plan in plans])
-        results.append([plan.measure(ranking) for plan in plans])
+        results.append([plan.values_of(ranking) for plan in plans])
     values, mass = np.moveaxis(np.array(results, np.float64), 2, 0)
     if weights is not None:
         mass = mass * weights

@@ -43,7 +43,7 @@ def bootstrap_interval(mean: Mean, confidence: float) -> tuple[float, float]:
     if not mean.is_bounded:
         return -math.inf, math.inf
     tail, resamples = (1 - confidence) / 2, _Resamples(mean)
-    low, high = resamples.ratio(1 - tail), resamples.ratio(tail)
+    low, high = resamples.end(1 - tail), resamples.end(tail)
     return mean.value - low * mean.spread, mean.value - high * mean.spread
 
 
@@ -77,7 +77,7 @@ class _Resamples:
         self.sums = (_counts(n) @ np.stack(terms, axis=1, dtype=np.float32)).T.astype(np.float64)
         self.correction = 1 + (2 * ndtri(_LEVELS) ** 2 + 1) / 6 * _excess(u)
 
-    def ratio(self, level: float) -> float:
+    def end(self, level: float) -> float:
         """The fixed point r of ``r = quantile(r, level)``: the ratio at an end of the interval."""
         side = 1.0 if level > 0.5 else -1.0
 

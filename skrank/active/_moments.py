@@ -150,8 +150,8 @@ def _constant_factor(metric: Metric) -> float | None:
 
     Tested with four lists of different lengths and numbers of relevant documents.
     """
-    shown, relevant = np.array([1.0, 1.0, 3.0, 7.0]), np.array([1.0, 2.0, 1.0, 5.0])
-    lists = shown, relevant, np.array([1.0, 2.0, 1e6, 1e6])
+    retrieved, relevant = np.array([1.0, 1.0, 3.0, 7.0]), np.array([1.0, 2.0, 1.0, 5.0])
+    lists = retrieved, relevant, np.array([1.0, 2.0, 1e6, 1e6])
     (shift, _), (value, _) = (metric.values(np.full(4, x), *lists) for x in (0.0, 1.0))
     return float(value[0]) if np.all(value == value[0]) and not np.any(shift) else None
 
@@ -295,8 +295,8 @@ def _linear(labels: RandomLabels) -> tuple[np.ndarray, np.ndarray]:
     pool, weight = labels.pool, labels.graded.weight
     net = np.zeros(pool.queries.n_rows)
     for ranker, sign in zip(range(len(pool.scores)), (1, -1), strict=False):
-        rows, shown = pool.ranked(ranker, len(weight))
-        net[rows[shown]] += sign * np.broadcast_to(weight, rows.shape)[shown]
+        rows, filled = pool.ranked(ranker, len(weight))
+        net[rows[filled]] += sign * np.broadcast_to(weight, rows.shape)[filled]
     gain, square = labels.gains
     starts = pool.queries.indptr[:-1]
     mean = np.add.reduceat(net * gain, starts)
@@ -313,8 +313,8 @@ def _cascade(labels: RandomLabels) -> tuple[np.ndarray, np.ndarray]:
     pool, weight = labels.pool, labels.graded.weight
     sums = []
     for ranker in range(len(pool.scores)):
-        rows, shown = pool.ranked(ranker, len(weight))
-        e, m = (np.where(shown, part[rows], 0.0).T for part in labels.gains)  # by rank and query
+        rows, filled = pool.ranked(ranker, len(weight))
+        e, m = (np.where(filled, part[rows], 0.0).T for part in labels.gains)  # by rank and query
         v = vv = np.zeros(len(rows))
         for w, stop, square in zip(weight[::-1], e[::-1], m[::-1], strict=True):
             vv = w * w * square + 2 * w * (stop - square) * v + (1 - 2 * stop + square) * vv
@@ -339,17 +339,17 @@ def _cascade_product(labels: RandomLabels) -> np.ndarray:
     """
     pool, weight = labels.pool, labels.graded.weight
     depth, gains = len(weight), labels.gains
-    (rows_a, shown_a), (rows_b, shown_b) = (pool.ranked(ranker, depth) for ranker in (0, 1))
-    place = np.full(pool.queries.n_rows, depth)  # in the first list, unless it is not shown
-    place[rows_a[shown_a]] = np.broadcast_to(np.arange(depth), rows_a.shape)[shown_a]
+    (rows_a, filled_a), (rows_b, filled_b) = (pool.ranked(ranker, depth) for ranker in (0, 1))
+    place = np.full(pool.queries.n_rows, depth)  # in the first list, unless it is not retrieved
+    place[rows_a[filled_a]] = np.broadcast_to(np.arange(depth), rows_a.shape)[filled_a]
     rank, product = np.arange(depth), np.empty(len(rows_a))
     block = max(1, _MOST_ROWS // depth)
     for start in range(0, len(rows_a), block):
         part = slice(start, start + block)
         stop, e = (np.where(s[part], gains[0][r[part]], 0.0) for r, s in
-                   ((rows_a, shown_a), (rows_b, shown_b)))  # fmt: skip
-        m = np.where(shown_b[part], gains[1][rows_b[part]], 0.0)
-        at = np.where(shown_b[part], place[rows_b[part]], depth)
+                   ((rows_a, filled_a), (rows_b, filled_b)))  # fmt: skip
+        m = np.where(filled_b[part], gains[1][rows_b[part]], 0.0)
+        at = np.where(filled_b[part], place[rows_b[part]], depth)
         passing = np.cumprod(1 - stop, axis=1)
         reach = np.concatenate([np.ones((len(stop), 1)), passing[:, :-1]], axis=1)
         term, total = weight * stop, np.zeros(len(stop))

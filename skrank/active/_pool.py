@@ -65,8 +65,8 @@ class Pool:
             # a tied document may have any rank of its group of ties: the first rank counts
             begins = np.append(True, ordered[1:] != ordered[:-1]) | (self.rank == 0)
             first = np.maximum.accumulate(np.where(begins, row, 0))
-            shown = (self.rank[first] < depth) & (ordered > -np.inf)
-            out[by_rank[shown]] = True
+            reached = (self.rank[first] < depth) & (ordered > -np.inf)
+            out[by_rank[reached]] = True
         return out
 
     def of_rows(self, needed: np.ndarray) -> Pool:

@@ -180,7 +180,7 @@ def _empty_queries(report: Report, names: Sequence[str]) -> list[str]:
 
 
 def _text(
-    report: Report, arguments: argparse.Namespace, form: str, shown: list[str], notes: list[str]
+    report: Report, arguments: argparse.Namespace, form: str, names: list[str], notes: list[str]
 ) -> str:
     """The output in a format."""
     view = arguments.view
@@ -190,7 +190,7 @@ def _text(
     if form == "html":
         made = f"skrank {skrank.__version__}: {shlex.join(['skrank', *arguments.words])}"
         title = "Comparison of runs" if view == "compare" else "Evaluation of runs"
-        return page(report, shown, how, notes, made, title)
+        return page(report, names, how, notes, made, title)
     if form in ("latex", "markdown"):
         table = report.compare(**how) if view == "compare" else report
         if form == "latex":

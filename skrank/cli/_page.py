@@ -21,15 +21,15 @@ CURVE = tuple(str(InterpolatedPrecision(recall=level)) for level in ELEVEN_LEVEL
 
 
 def page(
-    report: Report, shown: Sequence[str], how: Options, notes: Sequence[str], made: str, title: str
+    report: Report, names: Sequence[str], how: Options, notes: Sequence[str], made: str, title: str
 ) -> str:
     """The page of a report.
 
     Parameters
     ----------
     report : Report
-        With the columns of `shown` and `CURVE`.
-    shown : sequence of str
+        With the columns of `names` and `CURVE`.
+    names : sequence of str
         Columns to show; runs are sorted by the first.
     how : dict
         Options of the comparison of the runs.
@@ -40,13 +40,13 @@ def page(
     -------
     str
     """
-    columns = [list(report.metric_of).index(name) for name in shown]
-    signs = [1 if report.metric_of[name].greater_is_better else -1 for name in shown]
+    columns = [list(report.metric_of).index(name) for name in names]
+    signs = [1 if report.metric_of[name].greater_is_better else -1 for name in names]
     runs = np.argsort(-signs[0] * report.averages[:, columns[0]], kind="stable")
     means = report.to_frame(how["confidence"])[["mean", "low", "high"]].to_numpy()
     data = {
         "title": title, "made": made, "notes": notes, "confidence": 100 * how["confidence"],
-        "metrics": shown, "signs": signs, "levels": ELEVEN_LEVELS,
+        "metrics": names, "signs": signs, "levels": ELEVEN_LEVELS,
         "queries": report.queries.tolist(),
         "runs": [str(report.systems[run]) for run in runs],
         "counts": {name: np.array(counts)[runs].tolist() for name, counts in report.counts.items()},
@@ -57,7 +57,7 @@ def page(
     }  # fmt: skip
     if len(runs) > 1:
         try:
-            comparison = report.compare(shown, **how)
+            comparison = report.compare(names, **how)
         except ValueError as error:
             data["untested"] = str(error)
         else:

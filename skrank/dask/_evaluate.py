@@ -94,7 +94,9 @@ def evaluate(
     filled = [part for part, (ids, _) in zip(enumerate(pieces), summaries, strict=True) if len(ids)]
     results = dask.compute(*(measured(*part) for part in filled))
     arrays, ids, sizes, part_weights = zip(*results, strict=True)
-    own = None if sample_weight is None else check.check_weights(np.concatenate(part_weights), str)
+    query_weights = None
+    if sample_weight is not None:
+        query_weights = check.check_weights(np.concatenate(part_weights), str)
     values, weights, empty = (np.concatenate(array, axis=-1) for array in zip(*arrays, strict=True))
     whole = Measured(values, weights, empty, tuple(chosen.values()))
     n_rows, n_unjudged, *n_retrieved = np.sum(sizes, axis=0).tolist()
@@ -102,7 +104,9 @@ def evaluate(
         check.warn_single_rows(Queries.from_sizes(np.ones(n_rows, np.int64)))
     arguments = contents(whole, np.concatenate(ids), n_rows, n_unjudged, n_retrieved)
     top = known.max_grade if max_grade is None else None
-    return Report([*systems], metric_of=chosen, query_weights=own, max_grade=top, **arguments)
+    return Report(
+        [*systems], metric_of=chosen, query_weights=query_weights, max_grade=top, **arguments
+    )
 
 
 def _summary(number: int, relevance: Any, groups: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,8 @@
-"""Evaluate and compare rankers."""
+"""Evaluate and compare rankers.
+
+Files in the order in which they are read: `_evaluate` measures and returns a `_report`; `_compare`
+tests by `_pair_tests` and returns a `_comparison`; `_tables` writes both for papers.
+"""
 
 from skrank.evaluation._compare import compare, compare_cv
 from skrank.evaluation._comparison import Comparison

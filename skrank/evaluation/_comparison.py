@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from skrank import _validation as check
 from skrank._typing import Axes
-from skrank.evaluation._tables import Shown, Tabular, spanned
+from skrank.evaluation._tables import PaperTable, Tabular, spanned
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,10 +115,10 @@ class Comparison(Tabular):
             caption=self._method() if ax is None else None, reference=0.0, ax=ax, **kwargs,
         )  # fmt: skip
 
-    def _shown(self, *, intervals: bool) -> Shown:
+    def _paper_table(self, *, intervals: bool) -> PaperTable:
         if intervals:
             columns = ["system", "other", "difference", "low", "high", "p_corrected"]
-            return Shown(self._table.set_index("metric")[columns], self.caption)
+            return PaperTable(self._table.set_index("metric")[columns], self.caption)
         rows, columns = (list(axis) for axis in self.means.axes)
         worse: dict[tuple[int, int], list[int]] = {}
         for test in self._table[self._table["significant"]].itertuples():
@@ -130,7 +130,7 @@ class Comparison(Tabular):
             f"{self._caption(intervals=False)}\nBest values are bold, superscripts name the "
             "systems that a value is significantly better than"
         )
-        return Shown(self.means, caption, [*self._greater_is_better.values()], worse)
+        return PaperTable(self.means, caption, [*self._greater_is_better.values()], worse)
 
     def _method(self, *, intervals: bool = True) -> str:
         """The test, and how p-values and, if they are shown, intervals are corrected."""

@@ -265,5 +265,5 @@ def paired_effects(
     def effects(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
         return standardised(*moments(z, w)), (z > 0).sum(axis=1), (z < 0).sum(axis=1)
 
-    size, ahead, behind = SystemPairs(values, pairs, weights=weights).measure(effects, 3)
+    size, ahead, behind = SystemPairs(values, pairs, weights=weights).apply(effects, 3)
     return size, ahead.astype(np.int64), behind.astype(np.int64)

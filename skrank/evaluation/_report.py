@@ -14,7 +14,7 @@ from skrank._engine.metric import GEOMETRIC_FLOOR, average
 from skrank._typing import Axes, RandomState
 from skrank.evaluation._comparison import Comparison
 from skrank.evaluation._pair_tests import compare_values
-from skrank.evaluation._tables import Shown, Tabular, spanned
+from skrank.evaluation._tables import PaperTable, Tabular, spanned
 from skrank.metrics import DCG, Metric
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class Report(Tabular):
         ends = np.full((2, len(metrics)), np.nan)
         if not usable.any():
             return ends
-        averages = np.array([one.average for one in metrics[usable]])
+        averages = np.array([metric.average for metric in metrics[usable]])
         values, weights, geometric = values[usable], weights[usable], averages == "geometric"
         low, high = np.transpose([metric.value_range for metric in metrics[usable]])
         # a user's metric may have a wrong value_range, which `check_metric` reports
@@ -302,16 +302,16 @@ class Report(Tabular):
         lines = [f"Means over {queries}" if of_means else "", text]
         return "\n".join([*filter(None, lines), *value_notes(self.metric_of, self.max_grade)])
 
-    def _shown(self, *, intervals: bool) -> Shown:
+    def _paper_table(self, *, intervals: bool) -> PaperTable:
         caption = self._caption(of_means=True)
         if len(self.systems) == 1:
             table = self.to_frame().droplevel("system")[["mean", "low", "high", "queries"]]
-            return Shown(table, caption)
+            return PaperTable(table, caption)
         rises = [metric.greater_is_better for metric in self.metric_of.values()]
         if not intervals:
-            return Shown(self.mean, f"{caption}\nBest values are bold", rises)
+            return PaperTable(self.mean, f"{caption}\nBest values are bold", rises)
         caption = f"{caption}\n95 % intervals in brackets, best values are bold"
-        return Shown(self.mean, caption, rises, bounds=self._bounds())
+        return PaperTable(self.mean, caption, rises, bounds=self._bounds())
 
     def _bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Ends of the 95 % intervals of `averages`."""

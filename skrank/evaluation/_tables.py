@@ -26,7 +26,7 @@ _LATEX = {
 _LIGATURES = r"(?<=[-`',])(?=[-`',])|(?<=[?!])(?=`)"  # places inside, such as of -- or ?`
 
 
-class Shown(NamedTuple):
+class PaperTable(NamedTuple):
     """A table of values, and what is marked in it."""
 
     values: pd.DataFrame
@@ -40,7 +40,7 @@ class Tabular(Printed):
     """A report that is a table of values."""
 
     @abstractmethod
-    def _shown(self, *, intervals: bool) -> Shown:
+    def _paper_table(self, *, intervals: bool) -> PaperTable:
         """The table for papers."""
 
     def to_latex(
@@ -137,7 +137,7 @@ class Tabular(Printed):
         `bold` and `raised` are %-formats of marks.
         """
         check.check_count("digits", digits, "the number of decimals", least=0)
-        table = self._shown(intervals=check.check_flag("intervals", intervals))
+        table = self._paper_table(intervals=check.check_flag("intervals", intervals))
         values, worse = table.values, table.worse
         few = len(values) <= len(ascii_lowercase)
         names = [*ascii_lowercase] if few else [str(i + 1) for i in range(len(values))]

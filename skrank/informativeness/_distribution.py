@@ -194,18 +194,18 @@ def maximum_entropy(
     chosen = metric_of(metric)
     value = check.check_number("value", value, -np.inf, np.inf)
     n_ranks = check.check_count("n_ranks", n_ranks, "the length of the list")
-    shown = _document_counts("retrieved", retrieved)
-    known = shown if relevant is None else _document_counts("relevant", relevant)
-    if shown.sum() > n_ranks or len(known) != len(shown) or (known < shown).any():
+    in_list = _document_counts("retrieved", retrieved)
+    in_query = in_list if relevant is None else _document_counts("relevant", relevant)
+    if in_list.sum() > n_ranks or len(in_query) != len(in_list) or (in_query < in_list).any():
         raise ValueError(
             f"{retrieved=} must be counts of at most {n_ranks=} documents of the grades 1, 2, ..., "
             f"and {relevant=} at least as large: it counts all documents of the query."
         )
-    inside = np.concatenate(([n_ranks - shown.sum()], shown))
+    inside = np.concatenate(([n_ranks - in_list.sum()], in_list))
     grades = np.arange(len(inside))
-    labels = np.concatenate((np.repeat(grades, inside), np.repeat(grades[1:], known - shown)))
+    labels = np.concatenate((np.repeat(grades, inside), np.repeat(grades[1:], in_query - in_list)))
     lists = RankedLists(labels, np.array([len(labels)]), np.array([n_ranks]))
-    expectation = Expectation(chosen, lists, len(shown))
+    expectation = Expectation(chosen, lists, len(in_list))
     if expectation.empty.any():
         raise ValueError(f"the query has no relevant document, so {chosen} is not defined.")
     low, high = np.sort(expectation.ends, axis=0)[:, 0].tolist()
@@ -225,7 +225,7 @@ def maximum_entropy(
         expected=float(solution.mean[0]),
         probabilities=probabilities,
         retrieved=inside,
-        relevant=np.concatenate((inside[:1], known)),
+        relevant=np.concatenate((inside[:1], in_query)),
         entropy=float(solution.entropy[0]),
         n_steps=int(solution.steps[0]),
         converged=bool(solution.done[0]),

@@ -47,7 +47,7 @@ class RankedLists:
             )
 
     @cached_property
-    def is_shown(self) -> np.ndarray:
+    def is_listed(self) -> np.ndarray:
         """True for rows that are ranks of a list."""
         queries = self.judgments.queries
         rank = np.arange(queries.n_rows) - np.repeat(queries.indptr[:-1], queries.sizes)
@@ -55,7 +55,7 @@ class RankedLists:
 
     def by_worth(self, worth: np.ndarray) -> Ranking:
         """The documents of each list by descending worth, of shape (n_rows,)."""
-        return Ranking(self.judgments, np.where(self.is_shown, worth, -np.inf))
+        return Ranking(self.judgments, np.where(self.is_listed, worth, -np.inf))
 
     def padded(self, lists: np.ndarray) -> np.ndarray:
         """Column of the document at each rank of some lists; -1 beyond the end of a list."""

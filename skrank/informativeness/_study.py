@@ -227,22 +227,22 @@ def study(
     with progress_bar(progress, len(named) * len(asked), "metrics of runs") as bar:
         for part in _parts(judged, named):
             row = part.groupby(["run", "qid"], sort=False)
-            any_shown = row["retrieved"].any().to_numpy()
+            has_documents = row["retrieved"].any().to_numpy()
             if condensed:
                 part = part[part["label"].notna()]
                 row = part.groupby(["run", "qid"], sort=False)
             ranks = np.minimum(row["retrieved"].sum().to_numpy(), k or len(part))
-            shown = part[row.cumcount().to_numpy() < np.repeat(ranks, row.size())]
-            counts = shown.groupby(["run", "qid", "label"]).size().unstack(fill_value=0)
+            listed = part[row.cumcount().to_numpy() < np.repeat(ranks, row.size())]
+            counts = listed.groupby(["run", "qid", "label"]).size().unstack(fill_value=0)
             counts = counts.reindex(index=row.size().index, columns=known, fill_value=0)
             is_long = (counts >= fewest).all(axis=1).to_numpy()
-            n_left_out += int(np.count_nonzero(any_shown)) - int(np.count_nonzero(is_long))
+            n_left_out += int(np.count_nonzero(has_documents)) - int(np.count_nonzero(is_long))
             chosen = np.flatnonzero(is_long)
             lists = RankedLists(part["label"].to_numpy(), row.size().to_numpy(), ranks)
             batches = lists.batches(chosen)
             results = []
-            for one in asked.values():
-                expectation = Expectation(one, lists, top)
+            for metric in asked.values():
+                expectation = Expectation(metric, lists, top)
                 results.append((expectation.values, *lists.errors(batches, expectation, levels)))
                 bar.update(part["run"].nunique())
             by_metric = (np.stack(each, axis=1)[chosen] for each in zip(*results, strict=True))
@@ -278,11 +278,11 @@ def _parts(judged: pd.DataFrame, runs: dict[str, trec.Run]) -> Iterator[pd.DataF
     part: list[pd.DataFrame] = []
     keys, queries = ["qid", "docid"], pd.Index(judged["qid"].unique())
     for number, (name, run) in enumerate(runs.items(), start=1):
-        shown = run.to_frame()[keys].merge(judged, how="left", on=keys).assign(retrieved=True)
-        shown = shown[shown["qid"].isin(queries)]
-        if shown.empty:
+        listed = run.to_frame()[keys].merge(judged, how="left", on=keys).assign(retrieved=True)
+        listed = listed[listed["qid"].isin(queries)]
+        if listed.empty:
             raise ValueError(f"run {name!r} has no query of the qrels.")
-        both = pd.concat([shown, judged.assign(retrieved=False)])
+        both = pd.concat([listed, judged.assign(retrieved=False)])
         both = both[~both.duplicated(keys)].assign(run=name)  # keeps the retrieved documents
         part.append(both.sort_values("qid", key=queries.get_indexer, kind="stable"))
         if sum(map(len, part)) >= _ROWS_AT_ONCE or number == len(runs):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _INCHES_PER_ROW, _FEWEST_INCHES = 0.24, 2.5
 
 
-def shown(name: object) -> str:
+def plain_text(name: object) -> str:
     """The text of a name, in which matplotlib would read dollars as formulas."""
     return str(name).replace("$", r"\$")
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._typing import Axes, Options
-from skrank.plotting._display import Display, new_axes, shown
+from skrank.plotting._display import Display, new_axes, plain_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,10 +147,10 @@ class IntervalDisplay(Display):
 
         self.bars_ = draw(~faint, "C0")
         self.faint_bars_ = draw(faint, "0.6") if faint.any() else None
-        ax.set_yticks(rows, labels=[*map(shown, self.table.index)])
-        ax.set(xlabel=shown(self.label), ylim=(-0.6, len(rows) - 0.4))
+        ax.set_yticks(rows, labels=[*map(plain_text, self.table.index)])
+        ax.set(xlabel=plain_text(self.label), ylim=(-0.6, len(rows) - 0.4))
         ax.tick_params(axis="y", labelsize="small")
         if self.title:
             ax.set_title(self.title, fontsize="medium", wrap=True)
         if self.caption:
-            ax.figure.supxlabel(fill(shown(self.caption), 80), fontsize="small")
+            ax.figure.supxlabel(fill(plain_text(self.caption), 80), fontsize="small")

@@ -12,7 +12,7 @@ from skrank import metrics
 from skrank._typing import Axes, Options
 from skrank.extending import require_groups
 from skrank.metrics import Metric
-from skrank.plotting._display import Display, shown
+from skrank.plotting._display import Display, plain_text
 
 if TYPE_CHECKING:
     from matplotlib.lines import Line2D
@@ -160,7 +160,7 @@ class PrecisionRecallDisplay(Display):
             recall, precision = np.insert(recall, 0, 0.0), np.insert(precision, 0, precision[0])
         measured = None if self.value is None else f"GAP = {self.value:.3f}"
         note = f" ({measured})" if measured else ""
-        label = measured if self.name is None else shown(self.name) + note
+        label = measured if self.name is None else plain_text(self.name) + note
         (self.line_,) = ax.plot(recall, precision, **{"label": label, **look, **style})
         ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), xticks=np.linspace(0, 1, 11))
         if self.n_queries + self.n_empty > 1:

@@ -172,13 +172,13 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ids = require_groups(groups, X=X, who="QueryFeatures.transform")
         codes = pd.factorize(ids)[0]
         table, lowest = pd.DataFrame(values, dtype=np.float64), np.finfo(values.dtype).min
-        blocks = [values] if self.keep_original else []
+        parts = [values] if self.keep_original else []
         with np.errstate(over="ignore"):
             for kind in kinds:
                 block = KINDS[kind](table, codes).to_numpy().astype(values.dtype)
                 # a difference that overflows to -inf becomes the lowest finite number
-                blocks.append(np.maximum(block, lowest))
-        return np.hstack(blocks)
+                parts.append(np.maximum(block, lowest))
+        return np.hstack(parts)
 
     def fit_transform(
         self, X: Table, y: ArrayLike | None = None, groups: ArrayLike | None = None

@@ -19,7 +19,7 @@ ROUNDING = 1e-12  # differences of at most this share of the largest |score| are
 EQUAL = 1 - 1e-9  # t >= EQUAL * u counts as t >= u, so that rounding does not break ties
 
 # (values of shape (n_rows, n_queries), weights) -> arrays of shape (n_rows,), or numbers
-Measure = Callable[[np.ndarray, Weights], tuple[np.ndarray | float, ...]]
+PairFunction = Callable[[np.ndarray, Weights], tuple[np.ndarray | float, ...]]
 
 
 class Block(NamedTuple):
@@ -103,8 +103,8 @@ class SystemPairs:
                 z = _without_rounding(z, self._negligible[chosen, None], grid=self._grid)
                 yield Block(chosen, kept, z, weights)
 
-    def measure(
-        self, function: Measure, n_values: int, width: int = 256, progress: bool | None = False
+    def apply(
+        self, function: PairFunction, n_values: int, width: int = 256, progress: bool | None = False
     ) -> np.ndarray:
         """Values of `function`, which returns `n_values` per pair; shape (n_values, n_pairs)."""
         out = np.empty((n_values, len(self)))

@@ -29,7 +29,7 @@ def one_thread() -> AbstractContextManager[object]:
     return _libraries().limit(limits=1, user_api="blas")
 
 
-def blocks(width: int, n_resamples: int) -> Iterator[int]:
+def block_sizes(width: int, n_resamples: int) -> Iterator[int]:
     """Number of resamples of each block; a resample consists of `width` numbers."""
     rows = max(1, min(_ROWS, _CELLS // width))
     for start in range(0, n_resamples, rows):
@@ -47,7 +47,7 @@ def query_draws(n_queries: int, n_resamples: int, seed: int) -> Iterator[np.ndar
         yield np.indices((n_queries,) * n_queries).reshape(n_queries, -1).T
         return
     random = np.random.default_rng(seed)
-    for rows in blocks(n_queries, n_resamples):
+    for rows in block_sizes(n_queries, n_resamples):
         yield random.integers(n_queries, size=(rows, n_queries))
 
 
@@ -79,7 +79,7 @@ def every_flip(n_queries: int) -> np.ndarray:
 def sign_flips(n_queries: int, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
     """Random sign flips, in blocks of shape (n_flips, n_queries): 1 where a sign changes."""
     random = np.random.default_rng(seed)
-    for rows in blocks(n_queries, n_resamples):
+    for rows in block_sizes(n_queries, n_resamples):
         packed = random.integers(256, size=(rows, -(-n_queries // 8)), dtype=np.uint8)
         yield np.unpackbits(packed, axis=1, count=n_queries).astype(np.float64)
 

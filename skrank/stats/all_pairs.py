@@ -111,7 +111,7 @@ def max_t(
     confidence, alpha = check.check_confidence(confidence)
     n_resamples, seed = check.check_draws(n_resamples, random_state)
     chosen = SystemPairs(scores, pairs, nan, weights=weights)
-    mean, variance = chosen.measure(_mean_and_variance, 2)
+    mean, variance = chosen.apply(_mean_and_variance, 2)
     error = np.sqrt(variance)
     t = standardised(mean, error)
     with progress_bar(progress, n_resamples, "resamples") as bar:

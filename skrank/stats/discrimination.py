@@ -114,7 +114,7 @@ def discriminative_power(
         return moments(z, w)[0], t, achieved_level(t, squares), required
 
     width = block_width(n_resamples)
-    difference, t, asl, required = pairs.measure(block, 4, width, progress)
+    difference, t, asl, required = pairs.apply(block, 4, width, progress)
     return DiscriminativePower(
         name="paired bootstrap test", difference=difference, statistic=t, p_value=asl,
         confidence=confidence, power=float(np.mean(asl < alpha)), required=required,

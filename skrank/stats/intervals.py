@@ -16,7 +16,7 @@ from skrank._printed import Printed
 from skrank._progress import progress as progress_bar
 from skrank._warnings import warn
 from skrank.stats._pairs import (
-    Measure,
+    PairFunction,
     Weights,
     effective_size,
     moments,
@@ -220,7 +220,7 @@ def _t_bounds(z: np.ndarray, weights: Weights, confidence: float) -> tuple[np.nd
 
 
 def _by_column(
-    values: ArrayLike, weights: ArrayLike | None, confidence: float, interval: Measure
+    values: ArrayLike, weights: ArrayLike | None, confidence: float, interval: PairFunction
 ) -> Interval:
     """Intervals of columns.
 

@@ -17,7 +17,7 @@ from skrank.stats import _resampling
 from skrank.stats._pairs import (
     EQUAL,
     ROUNDING,
-    Measure,
+    PairFunction,
     SystemPairs,
     Weights,
     moments,
@@ -112,14 +112,14 @@ class PairedTest(Printed):
 def run_test(
     name: str,
     pairs: SystemPairs,
-    function: Measure,
+    function: PairFunction,
     width: int = 256,
     fields: Sequence[str] = ("difference", "statistic", "p_value"),
     progress: bool | None = False,
     **known: Any,
 ) -> PairedTest:
     """Test all pairs; `function` returns the `fields` of the result for a block of pairs."""
-    values = pairs.measure(function, len(fields), width, progress)
+    values = pairs.apply(function, len(fields), width, progress)
     by_field = dict(zip(fields, values, strict=True))
     return PairedTest(name=name, **pairs.described, **by_field, **known)
 

@@ -13,7 +13,7 @@ from skrank import _validation as check
 from skrank._progress import Bar
 from skrank._progress import progress as progress_bar
 from skrank.stats._pairs import ROUNDING, names_of_columns
-from skrank.stats._resampling import blocks, one_thread, share_reached
+from skrank.stats._resampling import block_sizes, one_thread, share_reached
 from skrank.stats.paired import PairedTest
 
 
@@ -120,7 +120,7 @@ def _spreads(
         return np.sort(np.ptp(means, axis=1)), True
     random = np.random.default_rng(seed)
     spreads = []
-    for rows in blocks(scores.size, n_resamples):
+    for rows in block_sizes(scores.size, n_resamples):
         copies = np.broadcast_to(scores, (rows, *scores.shape))
         spreads.append(np.ptp(share @ random.permuted(copies, axis=2), axis=1))
         bar.update(rows)

@@ -13,7 +13,7 @@ from skrank.extending import plain_up_to
 from skrank.metrics import Metric
 from skrank.objectives import LambdaRank, Objective, Softmax, as_objective
 from skrank.torch._batch import Batch, Values
-from skrank.torch._native import Terms, native_losses, refusal
+from skrank.torch._native import Terms, native_losses, why_no_native_path
 from skrank.torch._ranks import n_ranks, total_over
 
 if TYPE_CHECKING:
@@ -114,9 +114,9 @@ class RankingLoss(nn.Module):
         self.process_group = process_group
         self.objective = _prepared(as_objective(objective), self.max_grade)
         self._terms: Terms = self.objective.terms
-        self._refusal = refusal(self.objective, self.max_grade)
-        if self.path == "native" and self._refusal:
-            raise ValueError(f'no native path: {self._refusal}. Use path="kernels".')
+        self._without_native = why_no_native_path(self.objective, self.max_grade)
+        if self.path == "native" and self._without_native:
+            raise ValueError(f'no native path: {self._without_native}. Use path="kernels".')
 
     def extra_repr(self) -> str:
         """Parameters that ``repr`` shows."""
@@ -159,7 +159,7 @@ class RankingLoss(nn.Module):
             gradient = torch.zeros_like(batch.scores)
             if len(batch.labels):
                 native = self.path == "native" or (self.path == "auto" and on_device)
-                compute = native_losses if native and not self._refusal else kernel_losses
+                compute = native_losses if native and not self._without_native else kernel_losses
                 losses, slopes = compute(self._terms, batch, self.max_grade)
                 value[batch.put(np.flatnonzero(batch.filled))] = losses
                 if on_device:

@@ -29,7 +29,7 @@ _LEAST_SPREAD = 0.01  # of the scores of a query, if sigma is relative to it
 _WIDEST = 1e15  # bound of scaled scores: single precision can square their differences
 
 
-def refusal(objective: Objective, max_grade: int | None) -> str | None:
+def why_no_native_path(objective: Objective, max_grade: int | None) -> str | None:
     """Why an objective has no native path; None if it has one."""
     two = Judgments(np.arange(2.0), Queries.single(2))  # families of tables depend on no label
     for _, term in objective.terms:

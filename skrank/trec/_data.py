@@ -310,13 +310,13 @@ def _table_of_arrays(
 
 def by_query(table: pl.DataFrame) -> tuple[Queries, pl.DataFrame]:
     """Rows sorted by query, in the order of the first rows, and the queries."""
-    blocks = table["qid"].rle().struct.unnest()  # of neighbours
-    if blocks["value"].n_unique() < len(blocks):
+    stretches = table["qid"].rle().struct.unnest()  # of neighbours
+    if stretches["value"].n_unique() < len(stretches):
         first = pl.Enum(table["qid"].unique(maintain_order=True))
         table = table.sort(pl.col("qid").cast(first), maintain_order=True)
-        blocks = table["qid"].rle().struct.unnest()
-    ids = np.array(blocks["value"].to_list(), dtype=object)
-    return Queries(ids, np.cumsum([0, *blocks["len"].to_list()])), table
+        stretches = table["qid"].rle().struct.unnest()
+    ids = np.array(stretches["value"].to_list(), dtype=object)
+    return Queries(ids, np.cumsum([0, *stretches["len"].to_list()])), table
 
 
 def _nested(source: Qrels | Run, numbers: list[Any]) -> dict[str, dict[str, Any]]:
