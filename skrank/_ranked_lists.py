@@ -83,7 +83,8 @@ def rank(
         documents = check.as_ids("ids", ids, len(values), "document")
         _check_distinct(queries, documents)
 
-    order, ranked = rank_codes(queries, ordered, np.empty(len(ordered), np.uint8))
+    no_labels = np.zeros(len(ordered), np.uint8)  # ranks depend on scores alone
+    order, ranked = rank_codes(queries, ordered, no_labels)
     first = np.repeat(queries.indptr[:-1], queries.sizes)
     stable_rank = np.arange(1, len(values) + 1) - first
     listed = stable_rank <= np.repeat(ranked.retrieved, queries.sizes)

@@ -223,7 +223,7 @@ def tune(
         weights = check.as_vector("sample_weight", sample_weight, len(ids))
         check.query_weights(weights, Queries.from_groups(ids))  # raises if they vary inside a query
     folds = list(QueryKFold(cv, stratify="n_relevant").split(X, labels))
-    shown = sys.stderr is not None and sys.stderr.isatty() if progress is None else progress
+    has_bar = sys.stderr is not None and sys.stderr.isatty() if progress is None else progress
     form = "{desc}: {percentage:3.0f}%|{bar}| {n:.0f} of {total:g} s{postfix}"
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)  # no line for each trial
@@ -232,7 +232,7 @@ def tune(
             direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed),
             pruner=optuna.pruners.MedianPruner(n_startup_trials=3),
         )  # fmt: skip
-        with progress_bar(shown, time_budget, "s", desc="tune", bar_format=form) as bar:
+        with progress_bar(has_bar, time_budget, "s", desc="tune", bar_format=form) as bar:
             search = _Search(
                 X, labels, weights, measured, chosen, folds, seed, study, bar, start, time_budget
             )
