@@ -23,22 +23,30 @@ Y = skrank.with_groups(LABELS, QID)
 CUT = Y.iloc[1:]
 ZEROS, IDS = np.zeros(len(Y)), np.arange(len(Y))
 SCORES = X[:, 0]
+CHANCES = np.random.default_rng(0).uniform(size=len(Y))  # like scores, in place of labels
 DATASET = lightgbm.Dataset(X, ZEROS, group=[len(X)]).construct()
 MATRIX = xgboost.DMatrix(X, ZEROS, qid=QID)
 RIDGE, GAP = Ridge().fit(X, LABELS), skrank.scorer("gap")
+TWO_QUERIES = np.random.default_rng(0).random((2, 50))
 SMALL = {"metric": "dcg", "design": active.Design(grades=range(5)), "budget": 40}
 FRAME = pd.DataFrame(X).add_prefix("f").assign(qid=QID)
 ONES = np.ones(3000)
 TREES = lightgbm.LGBMRanker(n_estimators=2, verbosity=-1)
 SLOW = skrank.LinearRanker(options={"max_iter": 2, "smoothing": 1})
 QRELS = {"1": {"a": 1}, "2": {"b": 1}}
+SWAPPED = {"1": {f"d{i}": i % 3 for i in range(40)}}
+LIKE_SCORES = {"1": {f"d{i}": 0.5 + i / 7 for i in range(40)}}
 
 CALLS = {
+    "with_groups": lambda: skrank.with_groups(QID, LABELS),
     "metric, no relevant document": lambda: skrank.metric("gap")(ZEROS, SCORES, groups=QID),
+    "metric, swapped": lambda: skrank.metric("ndcg")(CHANCES, LABELS, groups=QID),
     "metric, one list": lambda: skrank.metric("gap")(ONES, ONES),
+    "per_query": lambda: skrank.metric("ndcg").per_query(CHANCES, LABELS, groups=QID),
     "rank": lambda: skrank.rank(ONES),
     "evaluate, single rows": lambda: skrank.evaluate(LABELS, SCORES, groups=IDS),
     "evaluate, no relevant document": lambda: skrank.evaluate(ZEROS, SCORES, groups=QID),
+    "evaluate, swapped": lambda: skrank.evaluate(CHANCES, LABELS, groups=QID, metrics="ndcg"),
     "evaluate, cut": lambda: skrank.evaluate(CUT, SCORES[1:]),
     "compare": lambda: skrank.compare(LABELS, {"a": SCORES, "b": -SCORES}, groups=IDS),
     "compare, seeds": lambda: skrank.compare(LABELS, {"a": X[:, :2], "b": X[:, 2:4]}, groups=IDS),
@@ -56,6 +64,7 @@ CALLS = {
     "fit, init": lambda: skrank.GroupedRanker(TREES, init=SLOW).fit(X, Y),
     "lightgbm": lambda: skrank.lightgbm.eval_metric("gap")(SCORES, DATASET),
     "xgboost": lambda: skrank.xgboost.eval_metric("gap")(SCORES, MATRIX),
+    "stats, transposed": lambda: stats.paired_t(TWO_QUERIES),
     "stats, resamples": lambda: stats.bootstrap_interval(SCORES, n_resamples=30),
     "active, grades": lambda: active.ActiveEvaluator(SCORES, QID, metric="dcg"),
     "active, budget": lambda: active.ActiveEvaluator(SCORES, QID, **SMALL),
@@ -63,6 +72,7 @@ CALLS = {
     "trec, unjudged": lambda: trec.evaluate({"1": {"a": 1}}, {"1": {"z": 1.0}}, ["ap"]),
     "trec, no relevant document": lambda: trec.evaluate({"1": {"a": 0}}, {"1": {"a": 1.0}}, ["ap"]),
     "trec, no judgment": lambda: trec.evaluate({"1": {"a": -1}}, {"1": {"a": 1.0}}, ["ap"]),
+    "trec, swapped": lambda: trec.evaluate(LIKE_SCORES, SWAPPED, ["ap"]),
 }  # fmt: skip
 
 

@@ -155,6 +155,11 @@ def with_groups(relevance: ArrayLike, groups: ArrayLike) -> pd.Series:
         If the lengths differ, an id is missing, labels are strings, or both are Series with
         different indexes.
 
+    Warns
+    -----
+    UserWarning
+        If the labels look like query ids and the ids like grades: they may be swapped.
+
     Examples
     --------
     >>> import pandas as pd
@@ -185,8 +190,7 @@ def with_groups(relevance: ArrayLike, groups: ArrayLike) -> pd.Series:
     check.check_same_index(relevance=relevance, groups=groups)
     values = check.as_column("relevance", relevance)
     ids = check.as_ids("groups", groups, len(values))
-    check.refuse_text("relevance", values)
-    check.as_numbers("relevance", values, check.ROWS)
+    check.check_labels_first(values, ids)
     labels = pd.Series(
         relevance.array if isinstance(relevance, pd.Series) else values,
         index=_query_index(ids, indexes[0] if indexes else None),

@@ -231,6 +231,7 @@ class Metric(Parameterised, ABC):
         judgments, weights = judge_rows(relevance, scores, groups, sample_weight)
         plan = self.bind(judgments)
         ranking = Ranking(judgments, scores)
+        ranking.warn_if_swapped()
         return judgments.queries.ids, measure(judgments, [ranking], [plan], weights)
 
     def on_scale(self, max_grade: int) -> Metric:

@@ -74,6 +74,12 @@ class Ranking:
         ranking._sorted = order.astype(np.int32), ranked
         return ranking
 
+    def warn_if_swapped(self) -> None:
+        """Warn if labels look like scores, and scores like grades."""
+        labels = self.judgments.graded(np.nan)
+        if (labels % 1 > 0).any():
+            check.warn_swapped(labels[self.judgments.codes], self._scores)
+
     def _sort(self) -> tuple[np.ndarray, RankedCodes]:
         if self._sorted is None:
             judgments = self.judgments

@@ -1,4 +1,4 @@
-"""Checks of arrays: numbers, query ids, and the order of rows."""
+"""Checks of arrays: numbers, query ids, the order of rows, and labels swapped with scores."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skrank._warnings import warn
+
 EXACT = 2**53  # double precision represents every whole number up to this
 ROWS = "one per row (document)"
 LEVEL = "qid"  # name of the index level (or column) that has the query of each row
 _COLUMNS = "For ids of several columns, use frame.groupby([...]).ngroup()."
+_MANY_GRADES = 16  # usual collections have fewer grades
 
 
 def first(bad: np.ndarray) -> int:
@@ -269,4 +272,58 @@ def refuse_text(name: str, labels: np.ndarray) -> None:
         raise ValueError(
             f"{name} holds text, such as {text!r}, where labels are expected: convert numbers by "
             "astype(float), and give each text a grade, such as {'bad': 0, 'good': 1}."
+        )
+
+
+def check_labels_first(relevance: np.ndarray, ids: np.ndarray) -> None:
+    """Refuse labels that are not numbers; warn if labels look like query ids, ids like grades."""
+    refuse_text("relevance", relevance)
+    labels = as_numbers("relevance", relevance, ROWS)
+    grades = _count_grades(ids) if ids.dtype.kind in "iuf" else 0
+    if not grades:
+        return
+    labels = labels[~np.isnan(labels)]
+    distinct = np.unique(labels)
+    whole = np.array_equal(distinct, np.rint(distinct))
+    if not whole or len(distinct) <= max(grades, _MANY_GRADES / 2):
+        return
+    together = _runs(labels) == len(distinct) and _runs(ids) > grades
+    mostly_zero = 2 * np.count_nonzero(ids == 0) > len(ids)
+    if together or (mostly_zero and len(distinct) > 2 * _MANY_GRADES):
+        warn(
+            f"relevance has {len(distinct)} different values and groups {grades} small whole ones, "
+            "as if they were swapped: with_groups takes the labels first, then the queries.",
+        )
+
+
+def _runs(values: np.ndarray) -> int:
+    """Number of runs of equal adjacent values."""
+    return 1 + int(np.count_nonzero(values[1:] != values[:-1]))
+
+
+def _count_grades(values: np.ndarray) -> int:
+    """Number of distinct values, NaN aside, if they look like grades: few, small and whole."""
+    grades = np.unique(values[values == values])
+    few = 2 <= len(grades) <= _MANY_GRADES and grades[0] >= 0 and grades[-1] < 2 * _MANY_GRADES
+    return len(grades) if few and np.array_equal(grades, np.rint(grades)) else 0
+
+
+def look_swapped(labels: np.ndarray, scores: np.ndarray) -> bool:
+    """True if labels look like scores, and scores like grades.
+
+    Most labels are then not whole numbers, and some are negative, or more are distinct than
+    averaged grades would be.
+    """
+    labels, grades = labels[~np.isnan(labels)], _count_grades(scores)
+    if not grades or 2 * np.count_nonzero(labels != np.rint(labels)) <= len(labels):
+        return False
+    return labels.min() < 0 or len(np.unique(labels)) > max(2 * grades, len(labels) / 2)
+
+
+def warn_swapped(labels: np.ndarray, scores: np.ndarray) -> None:
+    """Warn if labels and scores look swapped."""
+    if look_swapped(labels, scores):
+        warn(
+            "relevance and scores look as if they were swapped: the labels come first, and then "
+            "the scores.",
         )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,9 +13,13 @@ from skrank._typing import RandomState
 from skrank._validation.arrays import as_numbers, check_same_index, first
 from skrank._validation.data import check_weights
 from skrank._validation.parameters import brief, check_choice, check_random_state, check_repeats
+from skrank._warnings import warn
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 NAN_CHOICES = ("drop", "raise")
 LARGEST = 1e50  # largest size of a score: sums of fourth powers do not overflow
+_MOST_SYSTEMS = 10  # per query; more look as if rows were systems
 LEAST_WEIGHT = 1e-12  # as a share of the largest weight; smaller weights count as 0
 
 
@@ -25,6 +31,32 @@ def _refuse_systems(name: str, values: ArrayLike, most: int) -> None:
             f"{name} has systems on its index, whose rows must be queries: pass one metric of a "
             'report, such as report.per_query["ap"].unstack("system").'
         )
+
+
+def of_one_matrix(test: F) -> F:
+    """Decorator of tests of queries x systems, for scores in another form.
+
+    Two arrays, as SciPy takes them, raise a TypeError with the remedy. All pairs of far more
+    systems than queries cause a warning.
+    """
+
+    @wraps(test)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > 1:
+            raise TypeError(
+                f"{test.__name__} takes the scores of all systems in one array: write "
+                f"{test.__name__}(numpy.column_stack([a, b])) for two systems a and b."
+            )
+        found = test(*args, **kwargs)
+        n_queries, n_systems = found.n_queries[0] + found.n_dropped[0], len(found.systems)
+        if kwargs.get("pairs") is None and n_systems > _MOST_SYSTEMS * n_queries:
+            warn(
+                f"scores has {n_queries} queries (rows) and {n_systems} systems (columns): if rows "
+                "are systems, pass numpy.transpose(scores).",
+            )
+        return found
+
+    return cast(F, call)
 
 
 def check_score_matrix(scores: ArrayLike, nan: str) -> np.ndarray:

@@ -77,6 +77,8 @@ def evaluate(
     given = groups, sample_weight, chosen, max_grade
     _, rankings, arguments = measured_arrays(relevance, systems, *given, who="evaluate")
     check.warn_single_rows(rankings[0].judgments.queries)
+    for ranking in rankings:
+        ranking.warn_if_swapped()
     return Report(list(systems), **arguments)
 
 

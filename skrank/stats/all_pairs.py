@@ -29,6 +29,7 @@ _CACHED = 2**18  # most numbers in a chunk of resamples x pairs: 2 MB, for the p
 _LEAST = 0.1  # least variance of a pair in a draw, as a share of the variance of the pair
 
 
+@check.of_one_matrix
 def max_t(
     scores: ArrayLike,
     *,

@@ -53,6 +53,7 @@ class DiscriminativePower(PairedTest):
         )
 
 
+@check.of_one_matrix
 def discriminative_power(
     scores: ArrayLike,
     *,

@@ -124,6 +124,7 @@ def run_test(
     return PairedTest(name=name, **pairs.described, **by_field, **known)
 
 
+@check.of_one_matrix
 def paired_t(
     scores: ArrayLike,
     *,
@@ -185,6 +186,7 @@ def paired_t(
     return run_test("paired t-test", chosen, block, fields=fields, confidence=confidence)
 
 
+@check.of_one_matrix
 def wilcoxon(
     scores: ArrayLike,
     *,
@@ -218,6 +220,7 @@ def wilcoxon(
     return run_test("Wilcoxon signed-rank test", SystemPairs(scores, pairs, nan, grid=True), block)
 
 
+@check.of_one_matrix
 def sign_test(
     scores: ArrayLike, *, pairs: int | ArrayLike | None = None, nan: str = "drop"
 ) -> PairedTest:
@@ -253,6 +256,7 @@ def sign_test(
     return run_test("sign test", SystemPairs(scores, pairs, nan), block)
 
 
+@check.of_one_matrix
 def randomisation_test(
     scores: ArrayLike,
     *,
@@ -318,6 +322,7 @@ def _flip_p_value(z: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
     return _resampling.share_reached(counts, n_resamples, every=False)
 
 
+@check.of_one_matrix
 def paired_bootstrap(
     scores: ArrayLike,
     *,

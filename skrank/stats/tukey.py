@@ -17,6 +17,7 @@ from skrank.stats._resampling import block_sizes, one_thread, share_reached
 from skrank.stats.paired import PairedTest
 
 
+@check.of_one_matrix
 def tukey_hsd(
     scores: ArrayLike,
     *,

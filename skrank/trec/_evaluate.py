@@ -33,6 +33,7 @@ class _Joined(NamedTuple):
     file: str | None
     queries: Queries
     documents: str | None  # how ids of documents differ from those of the qrels, if all do
+    swapped: bool  # whether its scores look like labels, and the labels like scores
     joined: dict[bool, Joined]  # by whether scores are compared in single precision
 
 
@@ -140,6 +141,7 @@ def evaluate(
     reading = Reading(columns, duplicates)
     judgments, sources = as_qrels(qrels, reading), sources_of(runs)
     pool = Pool(judgments)
+    fractions = bool((pool.labels % 1).any())
     single_precision = np.array([metric.single_precision for metric in chosen.values()])
     precisions = set(single_precision.tolist())
 
@@ -153,7 +155,8 @@ def evaluate(
             differ = None
             if len(run.queries) and not next(iter(joined.values())).n_judged:
                 differ = check.id_difference(run.documents, judgments.documents, "document")
-            of_source.append(_Joined(run.name, run.file, run.queries, differ, joined))
+            swapped = fractions and check.look_swapped(judgments.labels, run.scores)
+            of_source.append(_Joined(run.name, run.file, run.queries, differ, swapped, joined))
         return of_source
 
     of_runs: list[_Joined] = []
@@ -163,6 +166,8 @@ def evaluate(
             of_runs += of_source
     if not isinstance(qrels, Qrels) and not any(isinstance(run, Run) for _, run in sources):
         reading.check_used()
+    if of_runs[0].swapped:
+        warn("the qrels look like scores, the first run like labels: qrels come first, then runs.")
     names = names_of(of_runs)
     counts = _counts(pool, names, of_runs, missing)
     queries, n_empty = judgments.queries.ids, np.empty(len(chosen), int)

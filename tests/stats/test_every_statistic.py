@@ -91,10 +91,12 @@ NO_VALUES = np.array([[0.1, 0.2, NAN], [0.2, NAN, 0.3], [0.3, 0.4, 0.5]])
 @pytest.mark.parametrize("test", [*PAIRED, stats.tukey_hsd, stats.discriminative_power])
 def test_two_arrays_are_no_matrix_of_queries_and_systems(test):
     a, b = scores(50, 2).T
-    with pytest.raises(TypeError, match=test.__name__):
+    with pytest.raises(TypeError, match=re.escape("numpy.column_stack([a, b])")):
         test(a, b)
     with pytest.raises(ValueError, match=r"numpy.column_stack\(scores\)"):
         test([a, b])
+    with pytest.warns(UserWarning, match=r"2 queries.*50 systems.*numpy.transpose"):
+        test([[*a], [*b]])
 
 
 @pytest.mark.parametrize("test", [stats.paired_t, stats.max_t])

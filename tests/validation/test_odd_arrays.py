@@ -1,10 +1,13 @@
-"""Unusual arrays and parameters that are taken."""
+"""Unusual arrays and parameters that are taken, and labels that look swapped."""
+
+from functools import partial
 
 import numpy as np
 import pytest
 
 import skrank
 from skrank import active
+from skrank.datasets import make_ranking
 
 GAP = skrank.metric("gap")
 FAR = [2.0, 1.0, 0.0]
@@ -45,3 +48,55 @@ def test_costs_below_the_smallest_normal_float():
     q = campaign.sampling.probability
     assert q["a"] > 0.5
     assert q.sum() == pytest.approx(1)
+
+
+# labels that look swapped with scores or ids
+
+RNG = np.random.default_rng(0)
+QUERIES = np.repeat(np.arange(10), 6)
+LABELS = RNG.integers(0, 3, 60)
+MARGINS = RNG.normal(size=60)  # some below 0
+CHANCES = RNG.uniform(size=60)
+
+
+@pytest.mark.parametrize("labels", [CHANCES, skrank.with_groups(CHANCES, QUERIES)])
+def test_labels_and_scores_that_look_swapped_warn(labels):
+    for call in (skrank.metric("ndcg"), partial(skrank.evaluate, metrics="ndcg")):
+        with pytest.warns(UserWarning, match="relevance and scores") as warned:
+            call(labels, LABELS, groups=QUERIES)
+        assert len(warned) == 1
+
+
+@pytest.mark.parametrize(
+    ("labels", "scores"),
+    [
+        (LABELS, MARGINS),
+        (LABELS / 2, LABELS),  # averaged grades, and a model with few distinct predictions
+        (CHANCES, -LABELS),
+        (CHANCES, RNG.permutation(60)),
+        ([0.5, 1.5, 0, 2], [0, 1, 0, 2]),
+    ],
+)
+def test_plausible_labels_and_scores_do_not_warn(labels, scores):
+    assert np.isfinite(skrank.metric("ndcg")(labels, scores))
+
+
+def test_labels_and_ids_that_look_swapped_warn():
+    data = make_ranking(n_queries=40, random_state=0)
+    for rows in (slice(None), np.random.default_rng(0).permutation(len(data.qid))):
+        with pytest.warns(UserWarning, match="relevance has 40 .* groups 5"):
+            skrank.with_groups(data.qid[rows], data.relevance[rows])
+
+
+@pytest.mark.parametrize(
+    ("relevance", "qid"),
+    [
+        (np.arange(200) % 7, np.repeat(np.arange(5), 40)),
+        (np.random.default_rng(0).integers(0, 500, 300), np.repeat([1, 2, 3], 100)),  # clicks
+        (np.linspace(0, 1, 90), np.repeat([0, 1, 2], 30)),  # measured relevance
+        (np.sort(np.arange(200) % 5)[::-1], np.arange(200) % 4),  # rows in the order of relevance
+        (np.arange(12), np.zeros(12, int)),
+    ],
+)
+def test_labels_and_ids_that_are_not_swapped(relevance, qid):
+    assert len(skrank.with_groups(relevance, qid)) == len(qid)
