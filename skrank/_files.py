@@ -13,7 +13,7 @@ from typing import IO, TypeAlias, TypeGuard
 Source: TypeAlias = str | PathLike[str] | IO[bytes] | IO[str]
 
 # modules with a function `decompress`, by the first bytes of the content
-_MODULES = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "lzma", b"BZh": "bz2"}
+_MODULES = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "lzma", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": ""}
 
 _STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}  # opened by name, they would start at byte 0
 
@@ -101,10 +101,23 @@ def content_of(source: Source) -> bytes:
     for magic, module in _MODULES.items():
         if data.startswith(magic):
             try:
-                return import_module(module).decompress(data)
+                return import_module(module).decompress(data) if module else _zstandard(data)
             except Exception as error:  # each library has its own class
                 raise ValueError(f"{name_of(source)} cannot be decompressed: {error}") from None
     return data
+
+
+def _zstandard(data: bytes) -> bytes:
+    import zstandard
+
+    parts = []
+    while data:
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        parts.append(frame.decompress(data))
+        if not frame.eof:
+            raise ValueError("the last frame is cut")
+        data = frame.unused_data
+    return b"".join(parts)
 
 
 def as_text(data: bytes, name: str) -> bytes:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,15 @@ CONVENTIONS = {
     "ir_datasets": {"qid": "query_id", "docid": "doc_id", "label": "relevance", "score": "score"},
     "BEIR": {"qid": "query-id", "docid": "corpus-id", "label": "score", "score": "score"},
 }
+_SIMILAR = {  # words with which names of columns are compared, to suggest one for each field
+    "qid": "qid query topic user question session customer",
+    "docid": "docid docno document doc did pid passage item product chunk page corpus",
+    "label": "label relevance rel rating grade judgment score",
+    "score": "score sim similarity prediction probability",
+    "rank": "rank position",
+    "distance": "distance dist l2",
+}
+_LEAST_LIKENESS = 0.7  # of a suggested name
 DOCUMENTS = {convention["docid"] for convention in CONVENTIONS.values()}
 LINES = {
     "qrels": "<query> <iteration> <document> <label>",
@@ -96,7 +107,7 @@ def chosen_columns(
             rivals -= {"docid"}
         if not _missing(chosen, kind) and not rivals & free.keys():
             return chosen
-    columns = said | dict.fromkeys(_missing(said, kind), "...")
+    columns = _suggested_columns(names, kind, said)
     number = ""
     if kind == "run":
         number = "; score: higher is better, rank: 1 is best, distance: lower is better"
@@ -111,6 +122,29 @@ def _missing(chosen: Mapping[str, str], kind: str) -> list[str]:
     """Fields that a table of the kind needs and lacks."""
     lacks = [field for field in ("qid", "docid") if field not in chosen]
     return lacks if set(NUMBERS[kind]) & set(chosen) else [*lacks, NUMBERS[kind][0]]
+
+
+def _suggested_columns(names: Sequence[str], kind: str, said: Mapping[str, str]) -> dict[str, str]:
+    """The columns to write: for each field that is missing, the name that comes nearest."""
+    columns = dict(said)
+    fields = [field for field in FIELDS[kind] if field != "run"]
+    near = ((_likeness(field, name), field, name) for field in fields for name in names)
+    for likeness, field, name in sorted(near, reverse=True):
+        numbers = set(NUMBERS[kind]) if field in NUMBERS[kind] else {field}
+        known = numbers & columns.keys() or name in columns.values()
+        if likeness > _LEAST_LIKENESS and not known:
+            columns[field] = name
+    columns |= dict.fromkeys(_missing(columns, kind), "...")
+    return {field: columns[field] for field in FIELDS[kind] if field in columns}
+
+
+def _likeness(field: str, name: str) -> float:
+    """How much a name, or a part of it, looks like the words for a field."""
+    parts = [*re.split(r"[\W_]+", name.lower().removesuffix("id")), name.lower()]
+    pairs = ((part, word) for part in parts for word in _SIMILAR[field].split())
+    likeness = max(SequenceMatcher(None, *pair).ratio() for pair in pairs)
+    known = {convention.get(field) for convention in CONVENTIONS.values()} - {"score"}
+    return likeness + (name.lower() in known)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -50,7 +50,7 @@ def data(columns: Columns, form: str) -> str:
     return write().rstrip("\n")
 
 
-_COMPRESSED = (".gz", ".bz2", ".xz")
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 _BY_SUFFIX = {
     ".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".html": "html",
     ".htm": "html", ".tex": "latex", ".md": "markdown",

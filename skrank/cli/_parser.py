@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 FILES = """\
-Files are TREC's lines, CSV, TSV or Parquet, also compressed; - is standard input.
+Files are TREC's lines, CSV, TSV, JSON Lines, Parquet or JSON, also compressed; - is standard input.
 Exit status: 0 done, 1 a file cannot be read or measured, 2 wrong usage."""
 
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
 from skrank import _validation as check
 from skrank._files import Source, as_text, content_of, name_of
 from skrank.trec import _polars as pl
-from skrank.trec._columns import Fields, Reading, Where, fields_of
+from skrank.trec._columns import Fields, Reading, Where, fields_of, of_queries
 
 # fields of a line of TREC; further fields of a run are ignored
 _TREC = {
@@ -30,33 +33,30 @@ def read(source: Source, kind: str, reading: Reading) -> tuple[Fields, Where, st
     """The columns of a file, the names of its rows in messages, and the tag of a run of TREC.
 
     `reading` says which fields a file without a header has. Otherwise the first line says what the
-    file is: a line of TREC, or the header of a table. A reader returns the columns, by field if
-    there is no header, and the names of the rows.
+    file is: a line of TREC, or JSON, or the header of a table.
     """
-    name, data = name_of(source), content_of(source)
-    fields, tag, table, where = [], None, None, None
+    name = name_of(source)
+    data = content_of(source)
     if data.startswith(b"PAR1"):
-        table, where = pl.scan_parquet(io.BytesIO(data)), lambda row: f"{name}, row {row}"
-    else:
-        text = as_text(data, name)
-        # the first line, without a copy of the rest
-        line = io.BytesIO(text.lstrip()).readline().decode().rstrip("\n")
-        if not line:
-            raise ValueError(f"{name} is empty: a line of {kind} is {check.LINES[kind]}.")
-        words, fields = line.split(), reading.fields(kind)
-        of_trec = not fields and _is_row(words, _TREC[kind])
-        separator = next((mark for mark in "\t,;" if mark in line), None)
-        if separator and not of_trec and len(words) != len(fields):
-            numbered = bool(reading.names(kind))  # names of columns may be numbers
-            table, where = _table(text, separator, fields, kind, name, numbered=numbered)
-        else:
-            fields = fields or _TREC[kind]
-            table, where = _lines(text, fields, kind, name), partial(_line_of, text, name)
-            tag = words[5] if of_trec and kind == "run" else None
-    try:
-        return table if fields else fields_of(table, kind, reading, name), where, tag
-    except pl.exceptions.PolarsError as error:  # of a damaged Parquet file
-        raise ValueError(f"{name}: {error}") from None
+        try:
+            table = fields_of(pl.scan_parquet(io.BytesIO(data)), kind, reading, name)
+        except pl.exceptions.PolarsError as error:
+            raise ValueError(f"{name}: {error}") from None
+        return table, lambda row: f"{name}, row {row}", None
+    text = as_text(data, name)
+    # the first line, without a copy of the rest
+    line = io.BytesIO(text.lstrip()).readline().decode().rstrip("\n")
+    if not line:
+        raise ValueError(f"{name} is empty: a line of {kind} is {check.LINES[kind]}.")
+    if line[0] in "{[":
+        return *_json(text, line, kind, reading, name), None
+    words, fields = line.split(), reading.fields(kind)
+    of_trec = not fields and _is_row(words, _TREC[kind])
+    separator = next((mark for mark in "\t,;" if mark in line), None)
+    if separator and not of_trec and len(words) != len(fields):
+        return *_table(text, separator, fields, kind, reading, name), None
+    columns = _lines(text, fields or _TREC[kind], kind, name)
+    return columns, partial(_line_of, text, name), words[5] if of_trec and kind == "run" else None
 
 
 def _line_of(text: bytes, name: str, row: int) -> str:
@@ -73,16 +73,45 @@ def _is_row(words: list[str], fields: list[str]) -> bool:
     return all(_NUMBER.fullmatch(word.lstrip("L")) for field, word in pairs if field in _BEST)
 
 
+def _json(text: bytes, line: str, kind: str, reading: Reading, name: str) -> tuple[Fields, Where]:
+    """Columns of a dict in JSON, or of JSON Lines, whose first line is a record."""
+    record = None
+    with suppress(ValueError):
+        record = json.loads(line)
+    lines = [(n, line) for n, line in enumerate(text.split(b"\n"), 1) if line.strip()]
+    values = record.values() if isinstance(record, dict) and record else [{}]
+    nested = any(isinstance(value, (dict, list)) for value in values)
+    if record is None or (nested and len(lines) == 1):
+        return of_queries(_object(text, name), kind, name)
+    records = [_object(line, f"{name}, line {number}") for number, line in lines]
+    names = dict.fromkeys(key for record in records for key in record)
+    table = {key: [record.get(key) for record in records] for key in names}
+    return fields_of(table, kind, reading, name), partial(_line_of, text, name)
+
+
+def _object(text: bytes, what: str) -> dict[str, Any]:
+    """An object of JSON; raises ValueError if a key occurs twice in one."""
+
+    def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        for key, count in Counter(key for key, _ in pairs).items():
+            if count > 1:
+                raise ValueError(f"key {key!r} occurs {count} times in one object.")
+        return dict(pairs)
+
+    with check.about(what):
+        content = json.loads(text, object_pairs_hook=unique)
+        if not isinstance(content, dict):
+            raise ValueError(f"{check.brief(content)} is not an object with names.")
+    return content
+
+
 # fields between separators ------------------------------------------------------------------------
 
 
 def _table(
-    text: bytes, separator: str, fields: list[str], kind: str, name: str, *, numbered: bool
+    text: bytes, separator: str, fields: list[str], kind: str, reading: Reading, name: str
 ) -> tuple[Fields, Where]:
-    """Columns of CSV or TSV, by `fields` if there is no header.
-
-    If `numbered`, the names of a header may be numbers.
-    """
+    """Columns of CSV or TSV; `fields` if it has no header."""
     rows = partial(_csv_rows, text, separator, name)
     table = None
     if f'{separator} "'.encode() not in text:  # polars takes such a quotation mark for content
@@ -95,15 +124,16 @@ def _table(
         table = pl.DataFrame([[value or None for value in column] for column in values])
     first, (line, head) = int(not fields), next(rows())
     names = fields or [word.strip() for word in head]
-    is_data = not fields and not numbered and any(map(_NUMBER.fullmatch, names))
-    if len(names) != len(head) or is_data:
+    numbered = not fields and any(map(_NUMBER.fullmatch, names))
+    if len(names) != len(head) or (numbered and not reading.names(kind)):
         raise check.malformed(head, kind, f"{name}, line {line}")
     columns = [column[first:].cast(pl.String).str.strip_chars(" ") for column in table]
+    by_name = dict(zip(names, columns, strict=True))
 
     def where(row: int) -> str:
         return f"{name}, line {next(islice(rows(), row + first, None))[0]}"
 
-    return dict(zip(names, columns, strict=True)), where
+    return by_name if fields else fields_of(by_name, kind, reading, name), where
 
 
 def _csv_rows(text: bytes, separator: str, name: str) -> Iterator[tuple[int, list[str]]]:

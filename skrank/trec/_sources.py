@@ -63,9 +63,9 @@ def read_qrels(source: object, *, columns: Any = None, duplicates: str = "error"
     Parameters
     ----------
     source : path, file object, frame or dict
-        As in `evaluate`. Files are UTF-8, plain or compressed with gzip, bzip2 or xz:
-        lines of query, iteration, document and label, where blank lines are ignored; CSV, TSV or
-        Parquet.
+        As in `evaluate`. Files are UTF-8, plain or compressed with gzip, bzip2, xz or Zstandard:
+        lines of query, iteration, document and label, where blank lines are ignored; CSV, TSV, JSON
+        Lines or Parquet; or JSON of a dict.
     columns, duplicates
         As in `evaluate`.
 
@@ -168,9 +168,9 @@ def read_run(
     Parameters
     ----------
     source : path, file object, frame or dict
-        As in `evaluate`. Files are UTF-8, plain or compressed with gzip, bzip2 or xz:
+        As in `evaluate`. Files are UTF-8, plain or compressed with gzip, bzip2, xz or Zstandard:
         lines of query, Q0, document, rank, score and tag, where blank lines and columns after
-        the tag are ignored; CSV, TSV or Parquet.
+        the tag are ignored; CSV, TSV, JSON Lines or Parquet; or JSON of a dict.
     name : str, optional
         Default: the tag of the first line, the column `run`, or the name of the file.
     columns, duplicates

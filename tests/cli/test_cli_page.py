@@ -20,7 +20,7 @@ def collection(tmp_path_factory):
     """Files of qrels and three runs: b better than a, and one whose name has to be escaped."""
     folder = tmp_path_factory.mktemp("page")
     qrels, runs, *_ = made(25, 20, noises=(2.0, 0.3, 2.0), unjudged=0)
-    qrels.to_frame().to_csv(folder / "qrels.csv", index=False)
+    (folder / "qrels.json").write_text(json.dumps(qrels.to_dict()))
     for place, (run, name) in enumerate(zip(runs, ["a", "b", NASTY], strict=True)):
         run.to_frame().assign(run=name).to_csv(folder / f"{place}.csv", index=False)
     return folder
@@ -31,7 +31,7 @@ def page(collection):
     runs = [str(collection / f"{place}.csv") for place in range(3)]
     options = ["-m", "ap", "-m", "trec_eval:ndcg_cut_10", "--format", "html"]
     options += ["-o", str(collection / "page.html")]
-    assert main(["evaluate", str(collection / "qrels.csv"), *runs, *options]) == 0
+    assert main(["evaluate", str(collection / "qrels.json"), *runs, *options]) == 0
     return collection / "page.html"
 
 
@@ -63,7 +63,7 @@ def data_of(text):
 
 def test_it_holds_the_values(page, collection):
     runs = [collection / f"{place}.csv" for place in range(3)]
-    report = trec.evaluate(collection / "qrels.csv", runs, ["ap", "trec_eval:ndcg_cut_10"])
+    report = trec.evaluate(collection / "qrels.json", runs, ["ap", "trec_eval:ndcg_cut_10"])
     data = data_of(page.read_text())
     assert data["runs"] == report.mean.ap.sort_values(ascending=False).index.tolist()
     assert NASTY in data["runs"]
@@ -87,7 +87,7 @@ def test_few_runs_and_queries(collection, call, tmp_path):
     def data(qrels, *runs):
         return data_of(call("evaluate", qrels, *runs, "-m", "ap", "--format", "html")[1])
 
-    single = data(collection / "qrels.csv", collection / "0.csv")
+    single = data(collection / "qrels.json", collection / "0.csv")
     assert not {"tests", "untested"} & set(single)
     (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n")
     (tmp_path / "good").write_text("1 Q0 a 0 2 good\n1 Q0 b 0 1 good\n")

@@ -61,4 +61,8 @@ def assert_refused(path, content, message):
         trec.evaluate({"1": {"a": 1}, "2": {"a": 1}}, path, "ap")
 
 
-PACKED = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+def zstandard(data):
+    return pytest.importorskip("zstandard").ZstdCompressor().compress(data)
+
+
+PACKED = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".zst": zstandard}

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import os
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import polars as pl
 import pytest
 
 from skrank import trec
-from tests.helpers.trec_cases import PACKED, collection, qrels_text, rows, run_text
+from tests.helpers.trec_cases import PACKED, assert_refused, collection, qrels_text, rows, run_text
 
 QRELS, RUNS = collection(n_queries=6)
 RUN = RUNS["run0"]
@@ -86,18 +87,23 @@ def test_forms_in_memory(form, expected):
     same_bits(evaluate(qrels, {"run": run} if form == "lazy polars" else [run]), expected)
 
 
-def texts(nested, last):
+def texts(nested, last, **style):
     """Qrels or a run in formats other than that of TREC, by suffix."""
     names = ["query_id", "doc_id", last]
     frame = pd.DataFrame(rows(nested), columns=names)
     return {
+        ".json": json.dumps(nested, **style),
+        ".jsonl": "".join(json.dumps(row) + "\n" for row in frame.to_dict("records")),
         ".csv": frame.to_csv(index=False).replace(",", ", "),
         ".tsv": frame.to_csv(index=False, sep="\t"),
     }
 
 
 RUN_TEXTS = {"": run_text(RUN_ROWS), **texts(RUN, "score")}
-QRELS_TEXTS = {"": qrels_text(QRELS_ROWS), **texts(QRELS, "relevance")}
+QRELS_TEXTS = {
+    "": qrels_text(QRELS_ROWS),
+    **texts(QRELS, "relevance", indent=1, ensure_ascii=False),
+}
 
 
 @pytest.mark.parametrize("packing", ["", *PACKED])
@@ -120,7 +126,9 @@ def test_files_without_a_header(tmp_path, separator, expected):
     same_bits(evaluate(qrels, {"run": tmp_path / "run"}, columns=columns), expected)
 
 
-def test_packages_that_are_not_installed(monkeypatch):
+def test_packages_that_are_not_installed(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    assert_refused(tmp_path / "run.zst", b"\x28\xb5\x2f\xfd" + bytes(20), r"run\.zst .*zstandard")
     monkeypatch.setitem(sys.modules, "polars", None)
     for call in (lambda: trec.read_run(io.StringIO("1 Q0 a 1 1 t")), lambda: trec.fuse([RUN, {}])):
         with pytest.raises(ImportError, match=r"skrank\[trec\]"):

@@ -21,6 +21,7 @@ FORMS = {
     "lazy": pl.LazyFrame,
     "csv": lambda table: io.StringIO(pd.DataFrame(table).to_csv(index=False)),
     "tsv": lambda table: io.StringIO(pd.DataFrame(table).to_csv(index=False, sep="\t")),
+    "jsonl": lambda table: io.StringIO(pd.DataFrame(table).to_json(orient="records", lines=True)),
     "parquet": lambda table: io.BytesIO(_parquet(pl.DataFrame(table))),
 }
 
@@ -62,26 +63,30 @@ def test_any_names_and_every_field(form, field):
 
 
 SCORED = named(["qid", "docid", "score"])
-# tables that are not unambiguous
+# tables that are not unambiguous, and the columns that the error shows
 AMBIGUOUS = [
-    named(["user", "item", "prediction"]),
-    named(["qid", "docid", "distance"]),
-    named(["qid", "docno", "rank"]),
-    SCORED | {"query_id": [1, 2, 3]},
-    SCORED | {"doc_id": [1, 2, 3]},
-    SCORED | {"Score": [1, 2, 3]},
-    {"qid": ["1"], "doc_id": ["A"], "pid": ["A#7"], "score": [1]},
-    {"topic_id": [31], "query": ["31_1"], "docid": ["b"], "score": [1]},
-    {"qid": ["1"], "score": [1]},
-    {"docid": ["1"], "rank": [1]},
+    (named(["user", "item", "prediction"]), "'user', 'docid': 'item', 'score': 'prediction'"),
+    (named(["topic", "passage", "sim"]), "'topic', 'docid': 'passage', 'score': 'sim'"),
+    (named(["qid", "docid", "distance"]), "'docid', 'distance': 'distance'"),
+    (named(["qid", "pid", "position"]), "'pid', 'rank': 'position'"),
+    (named(["query", "x", "y"]), r"'query', 'docid': '\.\.\.', 'score': '\.\.\.'"),
+    (named(["qid", "docno", "rank"]), "'docno', 'rank': 'rank'"),
+    (SCORED | {"query_id": [1, 2, 3]}, "query_id"),
+    (SCORED | {"doc_id": [1, 2, 3]}, "doc_id"),
+    (SCORED | {"Score": [1, 2, 3]}, "Score"),
+    ({"qid": ["1"], "doc_id": ["A"], "pid": ["A#7"], "score": [1]}, "pid"),
+    ({"topic_id": [31], "query": ["31_1"], "docid": ["b"], "score": [1]}, "topic_id"),
+    ({"qid": ["1"], "score": [1]}, "docid"),
+    ({"docid": ["1"], "rank": [1]}, "qid"),
 ]
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("table", AMBIGUOUS)
-def test_ambiguous_tables_are_errors_that_show_the_columns(form, table):
-    with pytest.raises(ValueError, match=r"columns=.*qid.*docid") as error:
+@pytest.mark.parametrize(("table", "shown"), AMBIGUOUS)
+def test_ambiguous_tables_are_errors_that_show_the_columns(form, table, shown):
+    with pytest.raises(ValueError, match="columns=") as error:
         trec.read_run(FORMS[form](table))
+    assert re.search(shown, str(error.value))
     assert all(name in str(error.value) for name in table)
 
 
@@ -173,7 +178,7 @@ def test_duplicates(form):
 # what is missing ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", ["pandas", "polars", "csv", "tsv", "parquet"])
+@pytest.mark.parametrize("form", ["pandas", "polars", "csv", "tsv", "jsonl", "parquet"])
 def test_missing_values(form):
     labels = FORMS[form]({"qid": ["1", "1"], "docid": ["a", "b"], "label": [1.0, None]})
     assert trec.read_qrels(labels).to_dict() == {"1": {"a": 1, "b": -1}}

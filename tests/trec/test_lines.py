@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 
 import numpy as np
 import pytest
@@ -30,12 +31,15 @@ WRONG_RUNS = {
     "1 Q0 a 0 1e t\n": 1, "1 Q0 a 0 .e1 t\n": 1, "1 Q0 a 0 +-1 t\n": 1, "1 Q0 a 0 0x1p3 t\n": 1,
     "1 Q0 a 0 1e5.0 t\n": 1, "1 Q0 a 0 - t\n": 1, "1 Q0 a 0 . t\n": 1, "1 Q0 a 0 1ee5 t\n": 1,
     "1 Q0 a 1 2.5 t\n\x1a\n": 2, "x,y,z\n1,a,3\n": None,
+    '{"qid": 1, "docid": "a", "score": 3}\n{"qid": 1}\n': 2,
+    '{"qid": 1, "docid": "a", "score": 3}\n\n{"qid": 1, "docid': 3,
+    '{"qid": 1, "docid": "a", "score": 3}\n{"qid": 1, "docid": "a", "score": 2}\n': 2,
     "qid,docid,score\n1,a,3\n1,b\n": 3, "qid,docid,score\n1,a,3\n1,b,2,1\n": 3,
     "qid,docid,score\n\n1,a,3\n1,b,high\n": 4, "qid,docid,score\n1,a,3\n1,,2\n": 3,
     "qid,docid,score\n1,a,1e400\n": 2, 'qid,docid,score\n1,"a",3\n1,a,2\n': 3,
     'qid,docid,score\n1,"a,3\n1,b,2\n': 3, "qid,docid,score\n": None,
-    "qid,docid,score,Score\n1,a,3,2\n": None, '{"1": {"a": 1}}': 1,
-    "[1, 2]": None, '"ab1"\n': 1,
+    "qid,docid,score,Score\n1,a,3,2\n": None, '{"1": {"a": 1, "a": 2}}': None,
+    '{"1": {"a": 1}': None, "[1, 2]": None, '"ab1"\n': 1,
 }  # fmt: skip
 
 
@@ -75,8 +79,10 @@ def test_other_encodings_are_named_with_the_remedy(tmp_path, encoding):
 
 @pytest.mark.parametrize("number", ["\uff12", "1_0", "\u20031"])
 def test_numbers_are_ascii_in_all_formats(number):
-    with pytest.raises(ValueError, match="line 2: label"):
-        trec.read_qrels(io.StringIO(f"qid,docid,label\n1,b,{number}\n"))
+    for text in (f"qid,docid,label\n1,b,{number}\n",
+                 f'\n{{"qid": 1, "docid": "b", "label": "{number}"}}'):  # fmt: skip
+        with pytest.raises(ValueError, match="line 2: label"):
+            trec.read_qrels(io.StringIO(text))
     for build in (trec.Qrels.from_arrays, trec.Run.from_arrays):
         for column in ([1, number], np.array(["1", number]), np.array([1, number], object)):
             with pytest.raises(ValueError, match="row 1 "):
@@ -98,13 +104,15 @@ ODD = {
     "further columns": LINES.replace("t\n", "t and more\n").encode(),
     "gz": gzip.compress(LINES.encode()),
     "two gz": gzip.compress(LINES[:13].encode()) + gzip.compress(LINES[13:].encode()),
+    "json lines": b'{"qid": 1, "docid": "a", "score": 3}\n\n{"qid": 1, "docid": "b", "score": 2}\n'
+    b'{"qid": 2, "docid": "a", "score": 1}',
     "csv": b"qid,docid,score\n1,a,3\n1,b,2\n\n2,a,1\n",
     "semicolons": b"qid;docid;score\r\n1;a;3\r\n1;b;2\r\n2;a;1",
     "tsv": b'"query-id"\t"corpus-id"\tscore\n1\ta\t3\n1\tb\t2\n2\ta\t1\n',
 }
 
 
-@pytest.mark.parametrize("suffix", ["", ".gz", ".csv", ".parquet"])
+@pytest.mark.parametrize("suffix", ["", ".gz", ".json", ".csv", ".parquet"])
 def test_the_content_decides_not_the_name(tmp_path, suffix):
     for name, data in ODD.items():
         path = tmp_path / f"{name}{suffix}"
@@ -121,6 +129,8 @@ def test_ids_keep_their_characters(tmp_path, document):
         "lines": f"1 Q0 {document} 1 2 t\n",
         "tabs": f"1\tQ0\t{document}\t1\t2\tt\n",
         "csv": f'qid,docid,score\n1,"{quoted}",2\n',
+        "json": json.dumps({"1": {document: 2.0}}),
+        "jsonl": json.dumps({"qid": "1", "docid": document, "score": 2.0}, ensure_ascii=False),
     }
     for name, text in texts.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
