@@ -139,10 +139,9 @@ def early_stopping(
     Returns
     -------
     xgboost.callback.EarlyStopping
-        A callback with the direction of the metric. It counts rounds: make a new callback for each
-        training. The Booster keeps all rounds, and predicts with all of them unless
-        `iteration_range` is given; with ``save_best=True`` it keeps the rounds up to the best
-        round.
+        A callback with the direction of the metric, for one training. The Booster keeps all rounds,
+        and predicts with all of them unless `iteration_range` is given; with ``save_best=True`` it
+        keeps the rounds up to the best round.
 
     Raises
     ------
@@ -150,7 +149,7 @@ def early_stopping(
         If XGBoost is not installed.
     ValueError
         If the metric is unknown or `rounds` is less than 1. In training: if the metric is not
-        evaluated; with dart, which cannot stop early.
+        evaluated; if the callback has been used; with dart, which cannot stop early.
 
     Examples
     --------

@@ -12,10 +12,15 @@ from skrank import _validation as check
 
 
 class MetricStopping(EarlyStopping):
-    """`xgboost.callback.EarlyStopping` with errors for dart and for metrics not evaluated."""
+    """`xgboost.callback.EarlyStopping` of one training, on an evaluated metric, without dart."""
 
     def before_training(self, model: Booster) -> Booster:
-        """Refuse dart."""
+        """Refuse dart, and a training after which this object has stopped another one."""
+        if self.stopping_history:
+            raise ValueError(
+                "this callback has counted the rounds of an earlier training, and would stop this "
+                "one after a round: call skrank.xgboost.early_stopping for each training."
+            )
         booster = model.cvfolds[0].bst if hasattr(model, "cvfolds") else model
         settings = json.loads(booster.save_config())["learner"]["learner_train_param"]
         if settings["booster"] == "dart":

@@ -65,8 +65,8 @@ def metric(name: str | Metric, **parameters: Any) -> Metric:
 
 
 _OF_OTHER_PROCESSES = (
-    "worker processes do not know a metric that a script or notebook has registered, so pass the "
-    "object, skrank.metric(name), in place of the name. "
+    "register a metric of your own by @skrank.register; worker processes do not know it, so pass "
+    "them the object, skrank.metric(name). "
 )
 
 

@@ -109,7 +109,8 @@ def as_column(name: str, values: ArrayLike) -> np.ndarray:
     if column.ndim != 1:
         raise ValueError(
             f"{name} has shape {column.shape}: pass one value per row (document) in one dimension, "
-            "and say with groups= which query each row belongs to."
+            "with groups= for the query of each row; for several systems, a dict such as "
+            "dict(frame.items())."
         )
     return column
 

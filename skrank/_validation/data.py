@@ -161,8 +161,10 @@ def check_whole_grades(labels: np.ndarray, metric: object, place: Place) -> None
     """Check that all labels are whole numbers."""
     if (code := first(labels != np.floor(labels))) >= 0:
         raise ValueError(
-            f"label {labels[code]:g} ({place(code)}) stands between two grades of {metric}: choose "
-            'fractional="step" to count it as the grade below, or "interp" to interpolate.'
+            f"label {labels[code]:g} ({place(code)}) stands between two grades of {metric}. If "
+            "labels are rates or other measured values, train on skrank.SquaredError(centered="
+            'True); if they are means of grades, choose fractional="step" to count them as the '
+            'grade below, or "interp" to interpolate.'
         )
 
 

@@ -165,6 +165,8 @@ class ActiveComparator(Campaign):
     @staticmethod
     def _named_rankers(scores: Rankers) -> tuple[tuple[str, ...], list[ArrayLike]]:
         if not isinstance(scores, Mapping):
+            if hasattr(scores, "shape"):
+                check.as_column("scores", cast("ArrayLike", scores))  # raises for several rankers
             rankers = cast("Sequence[ArrayLike]", scores)
             scores = {f"ranker {number}": ranker for number, ranker in enumerate(rankers, start=1)}
         names, values = tuple(map(str, scores)), list(scores.values())

@@ -23,8 +23,8 @@ from skrank.evaluation import DEFAULT_METRICS, Report
 from skrank.extending import Metric, plain_up_to, unique_metrics
 
 # options that are parameters of `trec.evaluate` with the same name and values
-_PASSED_ON = ("max_grade", "rel", "k", "judged_only", "columns", "duplicates",
-              "progress")  # fmt: skip
+_PASSED_ON = ("max_grade", "rel", "k", "judged_only", "pool_judged", "exclude_self", "columns",
+              "duplicates", "progress")  # fmt: skip
 # a process that evaluates once takes less time without numba up to so many rows of a run
 _PLAIN_ROWS = 60_000
 _FORMATS = ("table", "csv", "json", "jsonl", "latex", "markdown", "trec_eval", "html")
@@ -117,6 +117,8 @@ def _add_conventions(parser: Parser) -> None:
     add("-l", "--rel", metavar="LABEL", type=float, help="lowest label of a relevant document")
     add("-M", "--k", metavar="N", type=int, help="evaluate the first N documents of a query")
     add("-J", "--judged-only", action="store_true", help="remove documents that were not judged")
+    add("--pool-judged", action="store_true", help="labels below 0 are judged not relevant")
+    add("--exclude-self", action="store_true", help="remove documents with the id of their query")
 
 
 def _run(arguments: argparse.Namespace) -> str:

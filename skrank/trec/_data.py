@@ -256,6 +256,10 @@ class Run:
         k = check.check_count("k", k, "the documents of each query to keep")
         return self._selected(self.rank_in_query <= k)
 
+    def _without_self(self) -> Run:
+        """The run without documents whose id is that of their query."""
+        return self._selected(self.documents.to_numpy() != self.queries.ids[self.queries.row_query])
+
     @property
     def rank_in_query(self) -> np.ndarray:
         """Rank of each row, from 1 on."""

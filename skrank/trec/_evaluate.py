@@ -48,6 +48,8 @@ def evaluate(
     rel: float | None = None,
     k: int | None = None,
     judged_only: bool = False,
+    pool_judged: bool = False,
+    exclude_self: bool = False,
     columns: Mapping[str, str] | Sequence[str] | None = None,
     duplicates: str = "error",
     progress: bool | None = None,
@@ -87,6 +89,12 @@ def evaluate(
         Number of documents of each query to evaluate (``trec_eval -M``). Default: all.
     judged_only : bool
         Remove documents that were not judged, for all metrics (``trec_eval -J``).
+    pool_judged : bool
+        Count documents of the qrels without a label as judged not relevant, such as those with
+        label -1.
+    exclude_self : bool
+        Remove documents whose id is that of their query, as BEIR does where queries are documents
+        of the collection.
     columns : dict from fields to names of columns, or list of fields
         Columns of tables: fields are "qid", "docid", "label"; "score" (higher is better), "rank" (1
         is best) or "distance" (lower is better); and "run". Fields that a dict lacks have the names
@@ -140,6 +148,9 @@ def evaluate(
     top = check.check_max_grade(max_grade)
     reading = Reading(columns, duplicates)
     judgments, sources = as_qrels(qrels, reading), sources_of(runs)
+    if check.check_flag("pool_judged", pool_judged):
+        judgments = dataclasses.replace(judgments, labels=np.nan_to_num(judgments.labels))
+    exclude_self = check.check_flag("exclude_self", exclude_self)
     pool = Pool(judgments)
     fractions = bool((pool.labels % 1).any())
     single_precision = np.array([metric.single_precision for metric in chosen.values()])
@@ -148,6 +159,7 @@ def evaluate(
     def joined_runs(source: tuple[str | None, object]) -> list[_Joined]:
         of_source = []
         for run in runs_of(*source, reading):
+            run = run._without_self() if exclude_self else run
             joined = {
                 single: pool.join((run._in_single_precision() if single else run).top(k))
                 for single in precisions
@@ -229,8 +241,8 @@ def _counts(
         skip = check.argument("missing", "skip")
         _warn(lacks, f": they count as queries with nothing retrieved. {skip} leaves them out.")
     if np.isnan(pool.qrels.labels).all():
-        fact = "the qrels have no judgment: all labels are below 0 or missing"
-        _warn([fact], ". Documents that were judged not relevant have the label 0.")
+        judged = f"If they were judged not relevant, choose {check.argument('pool_judged', True)}."
+        _warn(["the qrels have no judgment: all labels are below 0 or missing"], f". {judged}")
     elif unjudged:
         _warn(unjudged, ". Check that document ids are spelled as in the qrels.")
     counts = {

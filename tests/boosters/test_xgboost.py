@@ -89,6 +89,13 @@ def test_stopping_on_a_metric_that_is_not_evaluated_names_the_others(train, vali
         train_until(train, valid, stop, "gap(max_grade=4)@10", "ndcg@5")
 
 
+def test_a_callback_stops_one_training(train, valid):
+    stop = skrank.xgboost.early_stopping("gap@10", rounds=3, data_name="valid_0")
+    train_until(train, valid, stop, "gap@10")
+    with pytest.raises(ValueError, match="early_stopping"):
+        train_until(train, valid, stop, "gap@10")
+
+
 def test_empty_groups_and_their_weights_do_not_count(train):
     scores = np.random.default_rng(0).normal(size=len(train.y))
     padded = xgb.DMatrix(

@@ -228,8 +228,8 @@ def test_a_document_that_looks_like_a_path():
 @pytest.mark.parametrize(
     ("qrels", "run", "shown", "absent"),
     [
-        ({"a": {"x": -1}}, {"a": ["x"]}, "label 0", "spelled"),
-        ({"a": {"x": None}}, {"a": ["x"]}, "label 0", "spelled"),
+        ({"a": {"x": -1}}, {"a": ["x"]}, "pool_judged", "spelled"),
+        ({"a": {"x": None}}, {"a": ["x"]}, "pool_judged", "spelled"),
         ({"a": {"caf\u00e9": 1}}, {"a": ["cafe\u0301"]}, r"cafe\\u0301.*caf\\xe9", "other queries"),
         ({"a": {"D1": 1}}, {"a": ["d1"]}, "'d1'.*'D1'", "other queries"),
         ({"a": {"x": 1}, "b": {"y": 1}}, {"a": ["y"], "b": ["x"]}, "other queries", "Unicode"),

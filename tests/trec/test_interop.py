@@ -130,6 +130,8 @@ def test_options_of_trec_eval():
     assert value("num_rel", k=2) == 2
     assert value("recall", k=3) == 1 / 2
     assert value("num_ret", judged_only=True) == 2
+    assert value("judged", pool_judged=True) == 3 / 4
+    assert value("rr", judged_only=True, pool_judged=True) == 1 / 2
     assert value("trec_eval:P_2", rel=2, k=3, empty=1) == 0
 
 

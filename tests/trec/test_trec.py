@@ -96,3 +96,12 @@ def test_names_of_runs(tmp_path):
     assert report.mean.index.tolist() == ["x", "y"]
     with pytest.raises(ValueError, match="'bm25'"):
         trec.evaluate(QRELS, [RUN, RUN], "ap", missing="skip")
+
+
+def test_a_run_that_retrieved_only_the_query_itself():
+    qrels = {"1": {"1": 1, "a": 1}, "2": {"b": 1}}
+    runs = {"all": {"1": {"1": 1.0}}, "some": {"1": {"1": 1.0}, "2": {"b": 1.0}}}
+    with pytest.warns(UserWarning, match=r"run 'all' .* 2 queries"):
+        report = trec.evaluate(qrels, runs, ["ap", "ap"], exclude_self=True)
+    assert report.mean["ap"].tolist() == [0, 0.5]
+    assert report.counts["judged"] == [0, 1]
