@@ -115,11 +115,11 @@ def test_categories_are_declared(booster):
     polar = pl.DataFrame(dict(FRAME)).with_columns(
         pl.Series("brand", list(brand)).cast(pl.Enum(["x", "y", "z"]))
     )
-    for table in (frame, polar):
-        found = skrank.tune(table, Y, **SHORT | {"boosters": booster})
-        assert found.params["booster"] == booster
-        assert found.trials["state"].tolist() == ["COMPLETE"]
-        assert found.ranker.predict(table).shape == Y.shape
+    table = polar if booster == "xgboost" else frame
+    found = skrank.tune(table, Y, **SHORT | {"boosters": booster})
+    assert found.params["booster"] == booster
+    assert found.trials["state"].tolist() == ["COMPLETE"]
+    assert found.ranker.predict(table).shape == Y.shape
 
 
 @pytest.mark.parametrize("booster", ["lightgbm", "xgboost", "catboost"])
