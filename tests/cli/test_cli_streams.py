@@ -1,4 +1,4 @@
-"""Output of commands: formats by suffix, and streams that are closed, full or not UTF-8."""
+"""Output of commands: formats by suffix, and streams that are closed or full."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Threads of skrank in child processes, at exit, interrupted, and for several callers."""
+"""Threads of skrank in child processes, at exit, and interrupted."""
 
 import os
 import subprocess

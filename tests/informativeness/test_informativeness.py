@@ -1,4 +1,4 @@
-"""Informativeness of metrics: distributions, curves, the study, thresholds, and clicks."""
+"""Informativeness of metrics: distributions, curves, the study, and thresholds."""
 
 from itertools import permutations
 

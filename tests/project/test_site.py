@@ -99,9 +99,6 @@ def test_it_loads_nothing_from_elsewhere(pages):
     assert {link for link in loads if urllib.parse.urlsplit(link).netloc} == set()
 
 
-# The width of a document, and blocks of code that are wider than their place, by frame.
-
-
 def test_a_search_finds_pages_by_these_words(built):
     """Sphinx puts pages with a main entry of the index first."""
     folder, _ = built

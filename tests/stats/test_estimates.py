@@ -1,4 +1,4 @@
-"""Intervals and numbers of queries: values of scipy, literal definitions, coverage and power."""
+"""Intervals of means: values of scipy, and literal definitions."""
 
 import numpy as np
 import pytest

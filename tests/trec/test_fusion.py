@@ -1,4 +1,4 @@
-"""Fusion of runs: literal definitions, parity with ranx, trained weights, and errors."""
+"""Fusion of runs: literal definitions, trained weights, and errors."""
 
 import io
 
