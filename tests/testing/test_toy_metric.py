@@ -28,7 +28,7 @@ def registered():
     skrank.register("square_rank", "sqr")(SquareRank)
     yield
     skrank.unregister("sqr")
-    with pytest.raises(ValueError, match="unknown metric 'square_rank'"):
+    with pytest.raises(ValueError, match="'square_rank'"):
         skrank.metric("square_rank")
 
 
