@@ -163,7 +163,9 @@ def evaluate(
     present = ~labels.isnan()
     queries = torch.arange(len(labels))[:, None].expand_as(labels)
     report = skrank.evaluate(
-        *(values[present].numpy() for values in (labels, scores, queries)),
+        labels[present].numpy(),
+        scores[present].numpy(),
+        groups=queries[present].numpy(),
         metrics=["gap", "ndcg@5", "p@1"],
     )
     return report.mean.loc["scores"].to_dict()
