@@ -33,30 +33,40 @@ def read(source: Source, kind: str, reading: Reading) -> tuple[Fields, Where, st
     """The columns of a file, the names of its rows in messages, and the tag of a run of TREC.
 
     `reading` says which fields a file without a header has. Otherwise the first line says what the
-    file is: a line of TREC, or JSON, or the header of a table.
+    file is: a line of TREC, or JSON, or the header of a table. The reader of a format returns the
+    columns and the names of the rows; columns with names of the file get their fields here.
     """
-    name = name_of(source)
-    data = content_of(source)
+    name, data = name_of(source), content_of(source)
+    tag, has_names = None, True
+    table: Any
+    where: Where
     if data.startswith(b"PAR1"):
-        try:
-            table = fields_of(pl.scan_parquet(io.BytesIO(data)), kind, reading, name)
-        except pl.exceptions.PolarsError as error:
-            raise ValueError(f"{name}: {error}") from None
-        return table, lambda row: f"{name}, row {row}", None
-    text = as_text(data, name)
-    # the first line, without a copy of the rest
-    line = io.BytesIO(text.lstrip()).readline().decode().rstrip("\n")
-    if not line:
-        raise ValueError(f"{name} is empty: a line of {kind} is {check.LINES[kind]}.")
-    if line[0] in "{[":
-        return *_json(text, line, kind, reading, name), None
-    words, fields = line.split(), reading.fields(kind)
-    of_trec = not fields and _is_row(words, _TREC[kind])
-    separator = next((mark for mark in "\t,;" if mark in line), None)
-    if separator and not of_trec and len(words) != len(fields):
-        return *_table(text, separator, fields, kind, reading, name), None
-    columns = _lines(text, fields or _TREC[kind], kind, name)
-    return columns, partial(_line_of, text, name), words[5] if of_trec and kind == "run" else None
+        table, where = pl.scan_parquet(io.BytesIO(data)), lambda row: f"{name}, row {row}"
+    else:
+        text = as_text(data, name)
+        # the first line, without a copy of the rest
+        line = io.BytesIO(text.lstrip()).readline().decode().rstrip("\n")
+        if not line:
+            raise ValueError(f"{name} is empty: a line of {kind} is {check.LINES[kind]}.")
+        words, fields = line.split(), reading.fields(kind)
+        of_trec = not fields and _is_row(words, _TREC[kind])
+        separator = next((mark for mark in "\t,;" if mark in line), None)
+        if _is_dict(text, line):
+            table, where = of_queries(_object(text, name), kind, name)
+            has_names = False
+        elif line[0] in "{[":
+            table, where = _json_lines(text, name)
+        elif separator and not of_trec and len(words) != len(fields):
+            numbered = bool(reading.names(kind))  # then names of columns may be numbers
+            table, where = _table(text, separator, fields, kind, name, numbered=numbered)
+            has_names = not fields
+        else:
+            table, where = _lines(text, fields or _TREC[kind], kind, name)
+            has_names, tag = False, words[5] if of_trec and kind == "run" else None
+    try:
+        return fields_of(table, kind, reading, name) if has_names else table, where, tag
+    except pl.exceptions.PolarsError as error:  # of a damaged Parquet file
+        raise ValueError(f"{name}: {error}") from None
 
 
 def _line_of(text: bytes, name: str, row: int) -> str:
@@ -73,20 +83,26 @@ def _is_row(words: list[str], fields: list[str]) -> bool:
     return all(_NUMBER.fullmatch(word.lstrip("L")) for field, word in pairs if field in _BEST)
 
 
-def _json(text: bytes, line: str, kind: str, reading: Reading, name: str) -> tuple[Fields, Where]:
-    """Columns of a dict in JSON, or of JSON Lines, whose first line is a record."""
-    record = None
-    with suppress(ValueError):
+def _is_dict(text: bytes, line: str) -> bool:
+    """Whether a file is JSON of a dict by query, and not JSON Lines, of records."""
+    if line[0] not in "{[":
+        return False
+    try:
         record = json.loads(line)
-    lines = [(n, line) for n, line in enumerate(text.split(b"\n"), 1) if line.strip()]
+    except ValueError:
+        return True
     values = record.values() if isinstance(record, dict) and record else [{}]
     nested = any(isinstance(value, (dict, list)) for value in values)
-    if record is None or (nested and len(lines) == 1):
-        return of_queries(_object(text, name), kind, name)
+    return nested and not text.strip().count(b"\n")
+
+
+def _json_lines(text: bytes, name: str) -> tuple[Fields, Where]:
+    """The columns of JSON Lines."""
+    lines = [(n, line) for n, line in enumerate(text.split(b"\n"), 1) if line.strip()]
     records = [_object(line, f"{name}, line {number}") for number, line in lines]
     names = dict.fromkeys(key for record in records for key in record)
     table = {key: [record.get(key) for record in records] for key in names}
-    return fields_of(table, kind, reading, name), partial(_line_of, text, name)
+    return table, partial(_line_of, text, name)
 
 
 def _object(text: bytes, what: str) -> dict[str, Any]:
@@ -109,9 +125,12 @@ def _object(text: bytes, what: str) -> dict[str, Any]:
 
 
 def _table(
-    text: bytes, separator: str, fields: list[str], kind: str, reading: Reading, name: str
+    text: bytes, separator: str, fields: list[str], kind: str, name: str, *, numbered: bool
 ) -> tuple[Fields, Where]:
-    """Columns of CSV or TSV; `fields` if it has no header."""
+    """The columns of CSV or TSV, by `fields` if there is no header.
+
+    If `numbered`, the names of a header may be numbers.
+    """
     rows = partial(_csv_rows, text, separator, name)
     table = None
     if f'{separator} "'.encode() not in text:  # polars takes such a quotation mark for content
@@ -124,16 +143,15 @@ def _table(
         table = pl.DataFrame([[value or None for value in column] for column in values])
     first, (line, head) = int(not fields), next(rows())
     names = fields or [word.strip() for word in head]
-    numbered = not fields and any(map(_NUMBER.fullmatch, names))
-    if len(names) != len(head) or (numbered and not reading.names(kind)):
+    is_data = not fields and not numbered and any(map(_NUMBER.fullmatch, names))
+    if len(names) != len(head) or is_data:
         raise check.malformed(head, kind, f"{name}, line {line}")
     columns = [column[first:].cast(pl.String).str.strip_chars(" ") for column in table]
-    by_name = dict(zip(names, columns, strict=True))
 
     def where(row: int) -> str:
         return f"{name}, line {next(islice(rows(), row + first, None))[0]}"
 
-    return by_name if fields else fields_of(by_name, kind, reading, name), where
+    return dict(zip(names, columns, strict=True)), where
 
 
 def _csv_rows(text: bytes, separator: str, name: str) -> Iterator[tuple[int, list[str]]]:
@@ -151,7 +169,7 @@ def _csv_rows(text: bytes, separator: str, name: str) -> Iterator[tuple[int, lis
         raise ValueError(f"{name}, line {rows.line_num}: {error}.") from None
 
 
-def _lines(text: bytes, fields: list[str], kind: str, name: str) -> Fields:
+def _lines(text: bytes, fields: list[str], kind: str, name: str) -> tuple[Fields, Where]:
     """The columns of lines with these fields between white space."""
     tidied = _tidied(text)
     if kind == "qrels" and b" L" in tidied:  # labels of NTCIR, L0, L1, ...
@@ -172,7 +190,7 @@ def _lines(text: bytes, fields: list[str], kind: str, name: str) -> Fields:
         for number, line in enumerate(text.decode().split("\n"), 1):
             if line.strip() and not _is_row(line.split(), fields):
                 raise check.malformed(line.split(), kind, f"{name}, line {number}")
-    return columns
+    return columns, partial(_line_of, text, name)
 
 
 def _tidied(text: bytes) -> bytes:

@@ -33,7 +33,7 @@ FAILURES = [
     ("fuse bm25 dense odd", "none with --method rrf: bm25, line 1"),
     ("fuse --method weighted_sum bm25 dense --weights 1,x", "weights"),
     ("evaluate k=5.qrels k=6 -m ap", "'k=6', and that of the qrels is 'k=5'"),
-    ("evaluate table bm25", "--columns='qid=...,docid=...,label=...'"),
+    ("evaluate table bm25", "--columns='qid=user,docid=item,label=rating'"),
     ("evaluate qrels twice -m ap", "twice, line 2: "),
 ]
 # arguments, and what the error with status 2 names: wrong usage
