@@ -51,11 +51,12 @@ def read(source: Source, kind: str, reading: Reading) -> tuple[Fields, Where, st
         words, fields = line.split(), reading.fields(kind)
         of_trec = not fields and _is_row(words, _TREC[kind])
         separator = next((mark for mark in "\t,;" if mark in line), None)
-        if _is_dict(text, line):
-            table, where = of_queries(_object(text, name), kind, name)
-            has_names = False
-        elif line[0] in "{[":
-            table, where = _json_lines(text, name)
+        if line[0] in "{[":
+            has_names = _is_record(text, line)
+            if has_names:
+                table, where = _json_lines(text, name)
+            else:
+                table, where = of_queries(_object(text, name), kind, name)
         elif separator and not of_trec and len(words) != len(fields):
             numbered = bool(reading.names(kind))  # then names of columns may be numbers
             table, where = _table(text, separator, fields, kind, name, numbered=numbered)
@@ -83,17 +84,15 @@ def _is_row(words: list[str], fields: list[str]) -> bool:
     return all(_NUMBER.fullmatch(word.lstrip("L")) for field, word in pairs if field in _BEST)
 
 
-def _is_dict(text: bytes, line: str) -> bool:
-    """Whether a file is JSON of a dict by query, and not JSON Lines, of records."""
-    if line[0] not in "{[":
-        return False
+def _is_record(text: bytes, line: str) -> bool:
+    """Whether the first line is a record, of JSON Lines; else the whole is a dict by query."""
     try:
         record = json.loads(line)
     except ValueError:
-        return True
+        return False
     values = record.values() if isinstance(record, dict) and record else [{}]
     nested = any(isinstance(value, (dict, list)) for value in values)
-    return nested and not text.strip().count(b"\n")
+    return not nested or b"\n" in text.strip()
 
 
 def _json_lines(text: bytes, name: str) -> tuple[Fields, Where]:
