@@ -93,7 +93,7 @@ def test_boosters_on_dask():
         dask.config.set({"distributed.scheduler.no-workers-timeout": timeout})
     assert missing == []
     assert names["started"].init_factor_ > 0
-    assert names["report"].per_query["gap@10"].mean() > 0.3
+    assert names["report"].mean["ndcg@10"].item() > 0.5
 
 
 # texts
