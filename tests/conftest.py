@@ -30,3 +30,24 @@ def random():
     import numpy as np
 
     return np.random.default_rng(0)
+
+
+def pytest_collection_finish(session) -> None:
+    """Compile the large kernels before many tests, each in one worker of pytest-xdist.
+
+    Tests start when all workers are ready. Without this, workers compile the same kernels.
+    """
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None or len(session.items) < 2000:
+        return
+    import numpy as np
+
+    from skrank import LambdaLoss, LambdaRank, Softmax, SoftRank
+    from skrank.extending import Judgments, Queries
+
+    soft = SoftRank("gap"), SoftRank("ndcg")
+    others = LambdaRank("gap"), LambdaRank("err"), LambdaLoss("ndcg"), Softmax()
+    judgments = Judgments(np.array([2.0, 0, 1]), Queries.single(3))
+    for objective in (soft, others)[int(worker["workerid"].removeprefix("gw")) % 2]:
+        for dtype in (np.float32, np.float64):
+            objective.bind(judgments).gradient(np.arange(3.0), *np.empty((2, 3), dtype))
