@@ -27,8 +27,8 @@ def metric(name: str | Metric, **parameters: Any) -> Metric:
     ----------
     name : str or Metric
         Name in any case of letters, parameters in brackets, cut-off behind @. A Metric is returned
-        with `parameters` changed. Names of other tools are read with their meaning behind a prefix,
-        as in "trec_eval:P_5", "xgboost:ndcg@5-" or "catboost:NDCG:top=10".
+        with `parameters` changed. A name of another tool needs the prefix of the tool, and has the
+        meaning that it has there: "trec_eval:P_5", "xgboost:ndcg@5-", "catboost:NDCG:top=10".
     **parameters
         Further parameters.
 
@@ -61,10 +61,10 @@ def metric(name: str | Metric, **parameters: Any) -> Metric:
         raise ValueError(
             f"{check.brief(name)} is not a metric: pass a name such as 'gap@10', or a Metric."
         )
-    return _of_text(name, parameters) if parameters else known_text(name)
+    return _of_text(name, parameters) if parameters else cached_metric(name)
 
 
-_OF_OTHER_PROCESSES = (
+_REGISTER_HINT = (
     "register a metric of your own by @skrank.register; worker processes do not know it, so pass "
     "them the object, skrank.metric(name). "
 )
@@ -74,36 +74,39 @@ def _of_text(text: str, parameters: Options) -> Metric:
     """The metric of a text, with further parameters."""
     refuse_sum(text)
     prefix, name = peer_names.split_prefix(text)
-    if name == "?":
+    if name == "?":  # asks for the list of names, which the error has
         raise check.unknown_name("metric", name, registry)
     try:
         if not prefix:
             return _of_skrank(name, parameters)
-        single = {"single_precision": True} if prefix == "trec_eval" else {}
-        return metric(peer_names.translate(prefix, name), **single | parameters)
+        if prefix == "trec_eval":  # up to version 9, it compares scores in single precision
+            parameters = {"single_precision": True, **parameters}
+        return metric(peer_names.translate(prefix, name), **parameters)
     except ValueError as error:
         if prefix in peer_names.PEERS or parameters:
             raise
-        raise elsewhere(text) or error from None
+        # without parameters, a text such as "P_5" or "MAP:top=5" may lack the prefix of its tool
+        raise missing_prefix(text) or error from None
 
 
-def _of_skrank(atom: str, parameters: Options) -> Metric:
+def _of_skrank(text: str, parameters: Options) -> Metric:
     """The metric of a name of skrank."""
-    name, options = parts_of_name(atom)
+    name, options = parts_of_name(text)
     cls = registry.get(name.lower())
     if cls is None:
+        # for "ndcg10" and "ndcg_10", the error suggests "ndcg@10"
         cut = re.fullmatch(r"(\w*[^\W\d_])_?(\d+)", name.lower())
         meant = f"{cut[1]}@{cut[2]}" if cut and cut[1] in registry else None
-        raise check.unknown_name("metric", name, registry, meant, _OF_OTHER_PROCESSES)
+        raise check.unknown_name("metric", name, registry, meant, _REGISTER_HINT)
     repeated = sorted(set(options) & set(parameters))
     if repeated:
-        raise ValueError(f"{repeated[0]} is given twice: in {atom!r} and as a parameter.")
+        raise ValueError(f"{repeated[0]} is given twice: in {text!r} and as a parameter.")
     _check_names(cls, options | parameters)
     return cls(**options, **parameters)
 
 
 @lru_cache(maxsize=256)
-def known_text(name: str) -> Metric:
+def cached_metric(name: str) -> Metric:
     """The metric of a text. A change of the registry must clear this cache."""
     return _of_text(name, {})
 
@@ -118,7 +121,7 @@ def _check_names(cls: type[Metric], parameters: Options) -> None:
             raise check.unknown_name(kind, name, known, meant)
 
 
-def elsewhere(text: str) -> ValueError | None:
+def missing_prefix(text: str) -> ValueError | None:
     """The error for a name of a tool without its prefix; None if no tool has the name."""
     for tool in peer_names.PEERS:
         try:
@@ -144,7 +147,7 @@ def elsewhere(text: str) -> ValueError | None:
 
 # the grammar --------------------------------------------------------------------------------------
 
-# a string, a number with an exponent, or a character
+# a string, a number with an exponent (the + of 1e+5 is not that of a sum), or a character
 _TOKEN = re.compile(
     r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|(?<!\w)[\d.]+[eE][+-]?\d+|.", re.DOTALL
 )
@@ -187,11 +190,11 @@ def name_in(text: str) -> str | None:
     return match and match[1]
 
 
-def parts_of_name(atom: str) -> tuple[str, Options]:
-    """Name and parameters of a metric."""
-    match = _NAME.fullmatch(atom)
+def parts_of_name(text: str) -> tuple[str, Options]:
+    """Name and parameters in a text such as "ndcg(gain=linear)@10"."""
+    match = _NAME.fullmatch(text)
     if match is None:
-        raise unreadable(atom)
+        raise unreadable(text)
     name, inside, k = match.groups()
     pairs = [pair.partition("=") for pair in split(inside, ",")] if inside else []
     if k is not None:
@@ -200,21 +203,21 @@ def parts_of_name(atom: str) -> tuple[str, Options]:
     for parameter, sign, value in pairs:
         parameter = parameter.strip()
         if parameter in options:
-            raise ValueError(f"{atom!r} gives {parameter} twice.")
+            raise ValueError(f"{text!r} gives {parameter} twice.")
         if not sign or not parameter.isidentifier():
-            raise unreadable(atom)
-        options[parameter] = _literal(value.strip(), atom)
+            raise unreadable(text)
+        options[parameter] = _literal(value.strip(), text)
     return name, options
 
 
-def _literal(value: str, atom: str) -> object:
+def _literal(value: str, text: str) -> object:
     """A Python literal, or a bare word as a string; a list as a tuple, which has a hash."""
     if value.isidentifier():
         return {"False": False, "None": None, "True": True}.get(value, value)
     try:
         return _frozen(ast.literal_eval(value))
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        raise unreadable(atom) from None
+        raise unreadable(text) from None
 
 
 def _frozen(value: object) -> object:
@@ -264,9 +267,9 @@ def register(*names: str) -> Callable[[_M], _M]:
     class is defined again under one of its names, as when a notebook cell runs twice, it replaces
     the earlier class.
 
-    A worker process knows a name once it has imported the module that registers the class. joblib
-    sends a class of a notebook or script to workers with its metric, but not its name: there, pass
-    ``skrank.metric("name")`` in place of ``"name"``.
+    A worker process knows a name only after it imports the module that registers the class. Workers
+    do not import a notebook or script: there, pass ``skrank.metric("name")`` in place of
+    ``"name"``, so that joblib sends the class to them with the metric.
 
     Examples
     --------
@@ -293,26 +296,26 @@ def register(*names: str) -> Callable[[_M], _M]:
         if not _is_of_skrank(cls):
             for name in names:
                 check.check_free_name(name, registry, cls)
-        elif "names" in vars(cls):
+        elif "names" in vars(cls):  # not inherited: the class is registered already
             raise ValueError(
                 f"{cls.__name__} is a metric of skrank itself, {cls.names[0]!r}: derive a class "
                 "from it, and register that."
             )
-        # only an earlier definition of this class can be left: other classes were refused
+        # `check_free_name` refused names of other classes: these are earlier definitions of `cls`
         for replaced in {registry[name] for name in names if name in registry} - {cls}:
             _remove(replaced)
         earlier = [name for name, registered in registry.items() if registered is cls]
         cls.names = tuple(dict.fromkeys((*earlier, *names)))
         registry.update(dict.fromkeys(names, cls))
-        _forget_texts()
+        _clear_caches()
         return cls
 
     return add
 
 
-def _forget_texts() -> None:
+def _clear_caches() -> None:
     """Clear the caches of texts, after a change of the registry."""
-    known_text.cache_clear()
+    cached_metric.cache_clear()
     columns.cache_clear()
 
 
@@ -352,7 +355,7 @@ def _remove(cls: type[Metric]) -> None:
     for name in cls.names:
         registry.pop(name, None)
     cls.names = ()
-    _forget_texts()
+    _clear_caches()
 
 
 def registered() -> dict[str, type[Metric]]:
@@ -423,7 +426,7 @@ def unique_metrics(
     chosen: dict[str, Metric] = {}
     for item in check.several("metrics", metrics, (str, Metric)):
         if type(item).__module__.partition(".")[0] == "ir_measures":
-            item = f"ir_measures:{item}"
+            item = f"ir_measures:{item}"  # a measure, whose text is its name
         if isinstance(item, str) and prefix and not peer_names.split_prefix(item)[0]:
             item = f"{prefix}:{item}"
         named = columns(item) if isinstance(item, str) else {str(item): metric(item)}

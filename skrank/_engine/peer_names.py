@@ -13,13 +13,13 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from skrank import _validation as check
 
 _NUMBER = r"[0-9]+\.?[0-9]*|\.[0-9]+"
 _SIGNED = rf"-?(?:{_NUMBER})"
-_OWN_GAINS = 32  # labels below it may be their own gains
+_LISTED_LABELS = 32  # labels 0 to 31 get gains, more than any collection has
 _CONVENTIONS = "https://skrank.readthedocs.io/en/stable/conventions.html"
 
 _Texts = dict[str, str]
@@ -33,7 +33,8 @@ class Entry(NamedTuple):
     ours : str
         Name in skrank, in which ``{k}`` is replaced by the parameter; "" if the name is not read.
     usual : tuple of str
-        Parameters of a name that is given without a parameter. Each of them makes one metric.
+        Parameters of a name that is given without a parameter, one for each metric: those of P are
+        5, 10, ...; the only one of utility is the list 1,-1,0,0.
     note : str
         When values differ from those of the tool, or why the name is not read.
     example : str
@@ -47,7 +48,7 @@ class Entry(NamedTuple):
 
 
 class _NotRead(Exception):
-    """Why a name is not read, and the nearest name that is read."""
+    """Why a name is not read, and the nearest name that is read, "" if none is near."""
 
 
 @lru_cache
@@ -72,10 +73,10 @@ def _with(ours: str, changes: _Texts, k: str | None = None) -> str:
 
 
 def _gains(text: str, sign: str) -> str:
-    """The parameter `gain` for gains of some labels, where other labels are their own gains.
+    """The parameter `gain` for a text with gains of some labels; other labels are linear gains.
 
-    The text is "{1:3,2:9}" with the sign ":", or "1=3,2=9" with "=". A label whose own gain is
-    out of order has none, so that it is refused where it occurs.
+    The text is "{1:3,2:9}" with the sign ":", or "1=3,2=9" with "=". Gains must not fall: a label
+    whose linear gain would be out of order gets no gain, so that it is refused where it occurs.
     """
     pair = rf"\s*([0-9]+)\s*{sign}\s*({_SIGNED})\s*"
     if not re.fullmatch(rf"\{{?{pair}(?:,{pair})*\}}?", text):
@@ -88,7 +89,7 @@ def _gains(text: str, sign: str) -> str:
         )
     in_order = {
         label: label
-        for label in range(_OWN_GAINS)
+        for label in range(_LISTED_LABELS)
         if all((label - other) * (label - gain) >= 0 for other, gain in gains.items())
     }
     pairs = sorted((in_order | gains).items())
@@ -115,16 +116,17 @@ def expand(text: str) -> list[str] | None:
     """
     table, nicknames = tables()["trec_eval"], tables()["nickname"]
     if text in nicknames:
-        every = [name for name, entry in table.items() if entry.ours]  # of all_trec
-        return [
-            member for name in nicknames[text].usual or every for member in expand(name) or [name]
-        ]
+        # the nickname all_trec lists no names: it stands for all that are read
+        names = nicknames[text].usual or [name for name, entry in table.items() if entry.ours]
+        return [member for name in names for member in expand(name) or [name]]
     name, suffix = split_trec(text) or ("", "")
     usual = table[name].usual if name else ()
-    whole = not usual or "," in usual[0]  # all parameters together make one metric
-    if not suffix and (whole or name == "set_F"):
+    single = not usual or "," in usual[0]  # all parameters, if any, are of one metric
+    if not suffix and (single or name == "set_F"):  # trec_eval prints set_F, not set_F_1.0
         return None
-    values = [suffix] if whole else suffix.split(",") if suffix else usual
+    values = list(usual)
+    if suffix:
+        values = [suffix] if single else suffix.split(",")
     if name in ("iprec_at_recall", "Rprec_mult"):
         values = [
             f"{float(member):.2f}" if re.fullmatch(_NUMBER, member) else member for member in values
@@ -139,13 +141,13 @@ def _read_trec(entry: Entry, name: str, suffix: str) -> str | None:
     if (suffix and not entry.usual) or not re.fullmatch(rf"(?:{_SIGNED}(?:,{_SIGNED})*)?", suffix):
         return None
     value = suffix or "".join(entry.usual[:1])
-    if "," in "".join(entry.usual):
+    if "," in "".join(entry.usual):  # the parameter is a list
         value = "[" + ",".join(str(float(level)) for level in value.split(",")) + "]"
-    elif name == "set_F":
+    elif name == "set_F":  # its parameter is the square of our beta
         value = repr(math.sqrt(float(value)))
-    elif "@{k}" in entry.ours and not value.isdecimal():
+    elif "@{k}" in entry.ours and not value.isdecimal():  # not a cut-off
         return None
-    elif value and "@" not in entry.ours:
+    elif value and "@" not in entry.ours:  # a number, such as a level of recall
         value = str(float(value))
     return entry.ours.replace("{k}", value)
 
@@ -164,9 +166,10 @@ def _read_ir_measures(entry: Entry, name: str, inside: str | None, cut: str | No
         options["recall"], cut = str(float(cut)), None
     if name == "NumRet" and "rel" in options:
         ours = "num_rel_ret"
-    if not ours.startswith("num_"):
-        changes["empty"] = "0"
+    if not ours.startswith("num_"):  # counts have a value for each query
+        changes["empty"] = "0"  # that of ir_measures for a query without a relevant document
     discount = options.pop("dcg", "").strip("'\"")
+    # the gains of SDCG are linear unless min_rel changes them, and dcg='log2' keeps those
     if discount and (name, discount) != ("SDCG", "log2"):
         changes["gain"] = "exp2" if discount == "exp-log2" else "linear"
     if "judged_only" in options:
@@ -175,11 +178,11 @@ def _read_ir_measures(entry: Entry, name: str, inside: str | None, cut: str | No
         changes["gain"] = _gains(options.pop("gains"), ":")
     if options.pop("relative", "False") == "True":
         ours = "relative_precision"
-    if name == "SetF" and "beta" in options:
+    if name == "SetF" and "beta" in options:  # the square of our beta
         options["beta"] = repr(math.sqrt(float(options["beta"])))
     if name == "RBP" and "rel" not in options:
         raise _NotRead("it is read only with rel=, the lowest relevant label", entry.example)
-    if "max_rel" in entry.example:
+    if "max_rel" in entry.example:  # the examples of models that need max_rel have it
         options = _graded_model(entry, options, cut)
     return _with(ours, options | changes, cut)
 
@@ -188,9 +191,11 @@ def _graded_model(entry: Entry, options: _Texts, cut: str | None) -> _Texts:
     """Parameters of a user model of cwl_eval: gains rise from 0 at min_rel to 1 at max_rel."""
     lowest, highest = options.pop("min_rel", "0"), options.pop("max_rel", "")
     graded = lowest.isdecimal() and highest.isdecimal() and int(lowest) < int(highest)
+    # the examples of models that need a cut-off have one
     also = ", and with a cut-off" if "@" in entry.example else ""
     if not graded or (cut is None and also):
-        raise _NotRead(f"it is read only with max_rel= above min_rel={also}", entry.example)
+        reason = f"it is read only with max_rel=, a whole number above min_rel={also}"
+        raise _NotRead(reason, entry.example)
     if lowest != "0":
         labels = range(int(highest) + 1)
         gains = (f"{label}:{max(label - int(lowest), 0)}" for label in labels)
@@ -209,11 +214,14 @@ def _read_lightgbm(entry: Entry, name: str, k: str | None) -> str:
 
 
 def _read_xgboost(entry: Entry, name: str, k: str | None, minus: str) -> str:
-    """A name such as ``ndcg@5-``; with "-" queries without relevant documents have the value 0."""
+    """A name such as ``ndcg@5-``: with "-", queries without relevant documents have the value 0.
+
+    Without a cut-off, XGBoost cuts lists at 32.
+    """
     return _with(entry.ours, {"empty": "0"} if minus else {}, k or "32")
 
 
-_OF_CATBOOST = {
+_CATBOOST_VALUES = {  # patterns of the values of each parameter
     "top": "-1|[0-9]+", "type": "Base|Exp", "denominator": "LogPosition|Position",
     "border": _NUMBER, "decay": _NUMBER, "use_weights": "true|false", "hints": ".*",
 }  # fmt: skip
@@ -222,12 +230,14 @@ _OF_CATBOOST = {
 def _read_catboost(entry: Entry, name: str, inside: str | None) -> str | None:
     """A name such as ``NDCG:top=10;type=Base``."""
     options = dict(part.partition("=")[::2] for part in (inside or "").split(";") if part)
-    if not all(
-        re.fullmatch(_OF_CATBOOST.get(key, "(?!)"), value) for key, value in options.items()
+    if any(
+        key not in _CATBOOST_VALUES or not re.fullmatch(_CATBOOST_VALUES[key], value)
+        for key, value in options.items()
     ):
         return None
     if options.get("denominator") == "Position":
         raise _NotRead("its discount is 1 / rank", "dcg(discount=[1,0.5,0.25],ties=worst)")
+    # labels above the border are relevant; in skrank, labels of at least `rel`
     border = math.nextafter(float(options.get("border", 0.5)), math.inf)
     ours = entry.ours.format(
         gain="" if options.get("type") == "Exp" else "gain=linear,",
@@ -264,14 +274,17 @@ def read(tool: str, text: str) -> str | None:
         If skrank lacks the metric, or the name stands for several metrics.
     """
     reader, pattern = PEERS[tool]
-    match = re.fullmatch(pattern, text) if pattern else None
-    parts = match.groups() if match else None if pattern else split_trec(text)
-    several = [] if pattern else expand(text) or []
-    if len(several) > 1:
-        raise ValueError(
-            f"'trec_eval:{text}' stands for {len(several)} metrics, such as {several[0]}, which "
-            "skrank.evaluate and skrank.trec.evaluate take: name one."
-        )
+    parts: tuple[Any, ...] | None
+    if pattern:
+        match = re.fullmatch(pattern, text)
+        parts = match and match.groups()
+    else:
+        parts, several = split_trec(text), expand(text) or []
+        if len(several) > 1:
+            raise ValueError(
+                f"'trec_eval:{text}' stands for {len(several)} metrics: name one, such as "
+                f"'trec_eval:{several[0]}'. skrank.evaluate and skrank.trec.evaluate take all."
+            )
     entry = tables()[tool].get(parts[0] or "") if parts else None
     if entry is None or parts is None:
         return None
@@ -280,8 +293,8 @@ def read(tool: str, text: str) -> str | None:
             return reader(entry, *parts)
         raise _NotRead(entry.note, entry.example)
     except _NotRead as error:
-        reason, *near = filter(None, error.args)
-        nearest = f" The nearest is {near[0]!r}." if near else ""
+        reason, near = error.args
+        nearest = f" The nearest is {near!r}." if near else ""
         raise ValueError(f"{text!r} of {tool} is not read: {reason}.{nearest}") from None
     except ValueError:  # a parameter is not a number
         return None

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments, judge_rows
-from skrank._engine.names import elsewhere, name_in, refuse_sum, registry
+from skrank._engine.names import missing_prefix, name_in, refuse_sum, registry
 from skrank._engine.parameters import Parameterised
 from skrank._typing import Options, Weights
 from skrank.metrics import Metric, metric
@@ -294,7 +294,7 @@ def metric_or_objective(x: str | Metric | Objective) -> Metric | Objective:
         return metric(x)
     except ValueError:  # of an unknown name, or else of a wrong parameter
         name = name_in(x)
-        if name is None or name.lower() in registry or elsewhere(x):
+        if name is None or name.lower() in registry or missing_prefix(x):
             raise
         raise check.unknown_objective(name, Objective.named, registry) from None
 

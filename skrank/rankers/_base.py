@@ -38,6 +38,7 @@ class Ranker(BaseEstimator):
     _defaults: ClassVar[Options] = {}  # of `options`, for rankers with this parameter
 
     scoring: str | Metric | RankingScorer
+    early_stopping_rounds: int | str | None  # of rankers that call `_patience`
     _fitted_by: ClassVar[str]  # an attribute of every fitted ranker
     _inner: ClassVar[tuple[str, ...]] = ()  # parameters that are estimators
 
@@ -62,7 +63,7 @@ class Ranker(BaseEstimator):
             `GroupedRanker` with a Dask ranker, and a `RankerMean` of these also accept Dask
             collections for all arguments; each query must lie in one partition.
         y : array-like of shape (n_rows,)
-            Labels, at least 0 for a ranker.
+            Labels, at least 0 if the estimator or `eval_metric` ranks.
         groups : array-like of shape (n_rows,), optional
             Query of each row. Default: the index level "qid" of `y` or of `X`, or the column "qid"
             of a frame `X`, which is never a feature.
@@ -228,7 +229,7 @@ class Ranker(BaseEstimator):
         """Raise if a parameter is wrong; `has_X_val` is True if the caller gives `X_val`."""
 
     def _table(self, X: Table, *, reset: bool) -> Table:
-        """X as a checked table. `reset` stores the number and names of features, else compares."""
+        """X as a checked table, whose features are stored with `reset`, otherwise compared."""
         X = features(X, keep_polars=False)
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
@@ -248,7 +249,7 @@ class Ranker(BaseEstimator):
 
     def _scorer(self) -> RankingScorer:
         """The scorer of `scoring`, of one metric."""
-        with check.about("scoring"):
+        with check.about("scoring"):  # errors name the parameter
             scoring = self.scoring
             if not isinstance(scoring, RankingScorer):
                 scoring = scorer(scoring)
@@ -258,7 +259,7 @@ class Ranker(BaseEstimator):
 
     def _patience(self, unit: str) -> int | None:
         """Number of rounds, epochs or steps without improvement after which training stops."""
-        rounds = vars(self)["early_stopping_rounds"]
+        rounds = self.early_stopping_rounds
         if isinstance(rounds, str) and rounds == "auto":
             return _PATIENCE[unit]
         if rounds is None:

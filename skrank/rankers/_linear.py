@@ -11,7 +11,6 @@ from sklearn.base import TransformerMixin
 from sklearn.utils import Tags, _safe_indexing
 
 from skrank import _validation as check
-from skrank._engine.groups import collection_grade
 from skrank._engine.judgments import Judgments
 from skrank._engine.names import unique_metrics
 from skrank._progress import Bar, progress
@@ -57,12 +56,12 @@ class LinearRanker(Ranker):
         minimised directly. LambdaRank and LambdaLoss take the two steps described above: first the
         smooth form of their metric, if it has one, then Newton steps.
     alpha : float or sequence of float, default=1e-3
-        Weight of the penalty. Of several, validation rows choose one: they are tried in falling
-        order, where training with each starts from the weights of the previous one, and the best
-        is used on all queries. The mean loss of queries with a relevant document, such as one minus
-        the smooth metric, plus alpha times the sum of the squared weights is minimised. The weights
-        are those of features divided by their standard deviation; for mean grades of levels, it is
-        at least the standard deviation of grades.
+        Weight of the penalty. Training minimises the mean loss of queries with a relevant document,
+        such as one minus the smooth metric, plus alpha times the sum of the squared weights. These
+        are the weights of features divided by their standard deviation; mean grades of levels are
+        divided by at least the standard deviation of grades. Several numbers are tried in falling
+        order: training with each starts from the weights of the previous one. The one that is best
+        on validation rows is then used on all queries.
     eval_metric : str or Metric, optional
         Metric on validation rows. Default: the metric of `objective`, or `scoring` if it has none.
     validation_fraction : float, optional
@@ -87,13 +86,13 @@ class LinearRanker(Ranker):
 
         - "categorical_features" (default None): names or numbers of categorical columns, besides
           columns of the dtype category;
-        - "smoothing" (default None): a number per stage, or one for a single stage, in units of the
-          standard deviation inside queries of the start scores. None: 1, then 0.5; if `objective`
+        - "smoothing" (default None): a number per stage, or one for a single stage. The unit is the
+          standard deviation of the start scores inside queries. None: 1, then 0.5; if `objective`
           is a SoftRank, its sigma; in a mixture, that of the first SoftRank;
         - "max_iter" (default 200): iterations of a stage;
-        - "tol" (default 1e-6): a stage ends when an iteration lowers the loss, or a Newton step
-          raises the metric minus the penalty, by less than this. Where the loss is above 1, this is
-          a share of it;
+        - "tol" (default 1e-6): a stage ends when an iteration lowers the loss by less than
+          ``tol * max(1, loss)``, or a Newton step raises the metric minus the penalty by less than
+          `tol`;
         - "max_rows" (default 1,000,000): on Dask collections, train on whole queries, drawn at
           random, of at most this number of rows in all, in the memory of the client. A warning says
           so if not all rows are drawn;
@@ -119,11 +118,11 @@ class LinearRanker(Ranker):
     n_iter_ : int
         Number of iterations of all stages.
     evals_result_ : dict of str to dict of str to list of float
-        ``evals_result_["validation"]["gap"]``: with validation rows, values per step; or one for
-        each of several alphas, in falling order.
+        With validation rows, ``evals_result_["validation"]["gap"]`` has the value of each step; for
+        several alphas, that of each alpha, in falling order.
     max_grade_ : int
-        Highest grade among the labels, at least 1. `skrank.scorer` reads it, so that all folds have
-        the same scale.
+        Highest grade of the collection, at least 1. `skrank.scorer` reads it, so that metrics have
+        the same scale in all folds.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         If `X` has names that are all strings.
@@ -140,14 +139,14 @@ class LinearRanker(Ranker):
     The loss of a metric is not convex: the weights depend on the start, but not on random numbers.
     Scaling and shifting of columns changes scores only by rounding. Sparse `X` stays sparse.
     Rows that are not sorted by query are copied. Besides, training takes some 30 bytes per row,
-    and a copy of the features if a column changes.
+    and a copy of the features if `feature_map_` changes a column.
 
-    NaN in a column of numbers is estimated from the other columns, and has a weight if it
-    correlates with grades (`skrank.preprocessing.RidgeImputer`). A category of up to 4 levels has a
-    weight per level (`sklearn.preprocessing.OneHotEncoder`). Levels of other categories are
-    replaced by their mean grade, after centring by query (`sklearn.preprocessing.TargetEncoder`):
-    in training, by that in other folds of queries, drawn with a fixed seed. Four queries may lie in
-    two folds.
+    NaN in a column of numbers is estimated from the other columns. Whether a value is NaN is a
+    further feature if it correlates with grades (`skrank.preprocessing.RidgeImputer`). A category
+    of up to 4 levels has a weight per level (`sklearn.preprocessing.OneHotEncoder`). Levels of
+    other categories are replaced by their mean grade, after centring by query
+    (`sklearn.preprocessing.TargetEncoder`): in training, by that in other folds. The five folds are blocks of rows of queries in random
+    order, with a fixed seed, so that up to four queries lie in two folds.
 
     The loss depends on differences of scores inside queries only. There is thus no intercept, and a
     feature that is constant inside queries gets a weight of about 0.
@@ -264,30 +263,31 @@ class LinearRanker(Ranker):
             )
 
     def _train(self, train: Rows, valid: Rows | None, *, max_grade: int = 1) -> None:
-        """Train; `max_grade` is the highest grade of rows that were not drawn."""
+        """Train; `max_grade` is the highest grade of the Dask collections that rows come from."""
         unjudged = self._options()["unjudged"]
-        rows = replace(train).check(unjudged=unjudged)  # a copy: `del rows` frees memory
+        # `check` sets attributes: of a copy, whose memory `del rows` frees
+        rows = replace(train).check(unjudged=unjudged)
         check_several_rows_per_query(rows.ids, len(rows.labels))
-        chosen, held_out, part = None, np.empty(0, np.int64), None  # part: validation rows
+        chosen, held_out, valid_part = None, np.empty(0, np.int64), None
         if self.validation_fraction is not None or self.max_queries is not None:
             rng = check.as_random_state("random_state", self.random_state)
             chosen, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
         if len(held_out):
-            part = rows.part(held_out)
+            valid_part = rows.part(held_out)
         elif valid is not None:
-            part = valid.check(unjudged=unjudged).part()
-        labels = rows.labels if part is None else np.append(rows.labels, part.y)
-        self.max_grade_ = max(max_grade, collection_grade(train.y, labels))
+            valid_part = valid.check(unjudged=unjudged).part()
+        self.max_grade_ = max(max_grade, rows.max_grade(valid_part))
         self.evals_result_ = {}
-        first = _part_with_weights(rows, chosen)
+        part = _part_of_positive_weight(rows, chosen)
         everything = None
         if len(held_out) and np.ndim(self.alpha):
             assert chosen is not None
-            everything = _part_with_weights(rows, np.append(chosen, held_out))
+            everything = _part_of_positive_weight(rows, np.append(chosen, held_out))
         del rows
-        training, names = self._training(first)
+        training, names = self._training(part)
         with progress(self.progress, None, "steps") as bar:
-            weights = self._best_weights(training, self._alphas(), training.start(), part, bar)
+            start = training.start()
+            weights = self._best_weights(training, self._alphas(), start, valid_part, bar)
             if everything is not None:
                 known = dict(zip(names, weights, strict=True))
                 training, names = self._training(everything)
@@ -300,13 +300,13 @@ class LinearRanker(Ranker):
     def _train_on_dask(self, train: Rows, valid: Rows | None) -> None:
         """Train on whole queries that are drawn from the collections, in memory."""
         refuse_unjudged(self)
-        collections = [loaded(rows) for rows in (train, valid) if rows is not None]
-        first, *held_out = (
-            self._resolved(drawn(rows, self), validation=number > 0)
-            for number, rows in enumerate(collections)
-        )
-        top = check.highest_grade(np.concatenate([rows.tops for rows in collections]))
-        self._train(first, held_out[0] if held_out else None, max_grade=top)
+        rows = loaded(train)
+        valid_rows = None if valid is None else loaded(valid)
+        tops = np.array([*rows.tops, *(valid_rows.tops if valid_rows else ())])
+        train = self._resolved(drawn(rows, self), validation=False)
+        if valid_rows is not None:
+            valid = self._resolved(drawn(valid_rows, self), validation=True)
+        self._train(train, valid, max_grade=check.highest_grade(tops))
 
     def _best_weights(
         self,
@@ -321,15 +321,17 @@ class LinearRanker(Ranker):
         Sets `alpha_`, `n_iter_` and `evals_result_`.
         """
         if valid is None:
-            ((self.alpha_, weights, self.n_iter_),) = training.path(alphas, start, Steps(bar))
+            (solution,) = training.path(alphas, start, Steps(bar))
+            self.alpha_, weights, self.n_iter_ = solution
             return weights
-        chosen = self.eval_metric
-        if chosen is None:
+        eval_metric = self.eval_metric
+        if eval_metric is None:
             objective = metric_or_objective(self.objective)
-            chosen = metric_of(objective) if isinstance(objective, Objective) else objective
-        ((name, metric),) = unique_metrics([chosen or self._scorer().metrics[0]]).items()
+            eval_metric = metric_of(objective) if isinstance(objective, Objective) else objective
+        ((name, metric),) = unique_metrics([eval_metric or self._scorer().metrics[0]]).items()
         validator = Validator(valid, {name: metric.on_scale(self.max_grade_)})
-        X, sign = transformed(self.feature_map_, valid.X), 1 if metric.greater_is_better else -1
+        X = transformed(self.feature_map_, valid.X)
+        sign = 1 if metric.greater_is_better else -1
 
         def value(weights: np.ndarray) -> float:
             return sign * validator.means(products(X, weights / training.scale))[name]
@@ -340,17 +342,18 @@ class LinearRanker(Ranker):
             self.alpha_, weights, self.n_iter_ = path[int(np.argmax(values))]
         else:
             steps = Steps(bar, value, self._patience("steps"))
-            ((self.alpha_, weights, self.n_iter_),) = training.path(alphas, start, steps)
+            (solution,) = training.path(alphas, start, steps)
+            self.alpha_, weights, self.n_iter_ = solution
             values = steps.values
             if values and steps.patience is not None:
                 weights = steps.best
-        self.evals_result_ = {VALIDATION: {name: [sign * one for one in values]}}
+        self.evals_result_ = {VALIDATION: {name: [sign * signed for signed in values]}}
         return weights
 
     def _alphas(self) -> np.ndarray:
         """Penalties in falling order."""
         alphas = check.check_numbers("alpha", self.alpha) if np.ndim(self.alpha) else (self.alpha,)
-        return np.unique([check.check_number("alpha", one, 0, 1e9) for one in alphas])[::-1]
+        return np.unique([check.check_number("alpha", alpha, 0, 1e9) for alpha in alphas])[::-1]
 
     def _stages(self) -> Stages:
         options = self._options()
@@ -373,14 +376,16 @@ class LinearRanker(Ranker):
         grades = queries.centered(y)
         with np.errstate(over="ignore"):  # means of extreme values
             if categorical_columns(X, named).any():
+                # the target encoder takes blocks of rows as folds
                 rows = queries_at_random(queries)
                 unordered = feature_map.fit_transform(_safe_indexing(X, rows), grades[rows])
                 features = as_matrix(unordered)[np.argsort(rows)]
             else:
                 features = as_matrix(feature_map.fit_transform(X, grades))
         self.feature_map_ = feature_map
-        # If levels hardly tell documents apart, their mean grades hardly differ. Divided by their
-        # own standard deviation, these small differences would count as much as other features.
+        # If levels of a category hardly tell documents apart, their mean grades hardly differ.
+        # Divided by their own standard deviation, these small differences would count as much as
+        # other features.
         means = mean_columns(feature_map, features.shape[1])
         least = np.where(means, np.sqrt(np.mean(grades**2)), 0.0)
         del grades  # frees memory
@@ -393,8 +398,8 @@ class LinearRanker(Ranker):
         return training, feature_names(feature_map, len(training.scale))
 
 
-def _part_with_weights(rows: Rows, chosen: np.ndarray | None) -> Part:
-    """The rows of the chosen queries, by default of all, except those of weight 0."""
+def _part_of_positive_weight(rows: Rows, chosen: np.ndarray | None) -> Part:
+    """The rows of the chosen queries, by default of all queries, without queries of weight 0."""
     part = rows.part(chosen)
     weights = part.query_weights
     if weights is None or weights.all():
@@ -405,7 +410,7 @@ def _part_with_weights(rows: Rows, chosen: np.ndarray | None) -> Part:
 
 
 def linear_init(fit: Fit, *, grades: bool) -> LinearRanker:
-    """The LinearRanker for `init="linear"` of a GroupedRanker; True if the labels are `grades`."""
+    """The LinearRanker for `init="linear"` of a GroupedRanker; `grades`: the labels are grades."""
     metric = metric_of(fit.objective) if fit.objective is not None else None
     if not grades:  # DCG is the base class of NDCG
         metric = replace(metric, k=None) if isinstance(metric, DCG) else NDCG(gain="linear")

@@ -33,7 +33,7 @@ MALFORMED = [
         ("ndcg_cut_10", "'trec_eval:ndcg_cut_10'"),
         *((f"{tool}:map", "conventions") for tool in ("ranx", "sklearn", "ntcireval")),
         ("ir_measures:RBP", "rel="),
-        ("ir_measures:INST", r"max_rel= above min_rel=.*'INST\(max_rel=4\)'"),
+        ("ir_measures:INST", r"max_rel=.*min_rel=.*'INST\(max_rel=4\)'"),
         ("trec_eval:P_\uff15", "trec_eval"),
         ("trec_eval:ndcg@10", "'trec_eval:ndcg_cut_10'"),
         ("catboost:NDCG:type=exp", "catboost"),
