@@ -295,7 +295,7 @@ class Plan:
     @property
     def scale(self) -> Scale:
         """What tables may depend on."""
-        return Scale(self.judgments, self.max_grade, open_judgments=self.metric.reads_judgments)
+        return Scale(self.judgments, self.max_grade, reads_judgments=self.metric.reads_judgments)
 
     def _tables(self, k: int | None) -> Tables:
         """Tables of the metric at the cut-off `k`, cached if they do not depend on the queries.

@@ -19,29 +19,33 @@ from skrank._engine.queries import RankedCodes
 class Scale:
     """The data that the tables of a metric may depend on.
 
+    Documents have small integers in place of labels: their codes, which are indexes of tables.
+
     Attributes
     ----------
-    labels : ndarray
-        Label of each code, ascending; 0 stands for unjudged.
+    labels : ndarray of shape (n_codes,)
+        Label of each code, ascending; then 0 for each code of documents that were not judged.
     max_grade : int
         Highest grade of the collection.
     longest : int
         Length of the longest list.
     unjudged : int
         Documents that were not judged have this code or a higher code.
+    cacheable : bool
+        False if the tables depend on more than these attributes.
     """
 
-    def __init__(self, judgments: Judgments, max_grade: int, *, open_judgments: bool) -> None:
+    def __init__(self, judgments: Judgments, max_grade: int, *, reads_judgments: bool) -> None:
         self.labels, self.max_grade = judgments.labels, max_grade
         self.longest = judgments.queries.longest
         self.unjudged = judgments.n_labels
-        self._judgments, self._open = judgments, open_judgments
-        self.cacheable = not open_judgments
+        self._judgments, self._reads_judgments = judgments, reads_judgments
+        self.cacheable = not reads_judgments
 
     @property
     def judgments(self) -> Judgments:
         """Labels of the documents of each query, for metrics with `reads_judgments`."""
-        if not self._open:
+        if not self._reads_judgments:
             raise TypeError(
                 "tables() of this metric read the judgments of queries: set reads_judgments = True "
                 "in its class, so that tables are not cached for other queries."
@@ -63,7 +67,7 @@ class Scale:
         return self._judgments.place(code)
 
     def row_of(self, code: int) -> str | None:
-        """As `place`, but None if no document has the code. Tables are then not cached."""
+        """As `place`, but None if no document has the code. After a call, tables are not cached."""
         self.cacheable = False
         return self._judgments.row_of(code)
 
@@ -72,8 +76,8 @@ class Scale:
         return self.judgments.totals(worth)
 
 
-# A compiled function of LambdaRank, the code of each row (or its class: codes that the metric does
-# not distinguish), and the tables that it reads, such as `QuadraticSwaps`.
+# Effect of swapping two documents: a compiled function of LambdaRank, its tables, such as
+# `QuadraticSwaps`, and their index for each row: the code, or the class of codes of equal gain.
 Swaps = tuple[Callable[..., None], np.ndarray, Any]
 
 
@@ -83,8 +87,8 @@ class Tables(ABC):
     Attributes
     ----------
     axes : mapping of str to tuple of {"codes", "ranks", "queries"}
-        Axes of each array, by name, such as ``{"gain": ("codes",)}``. Compiled loops do not check
-        bounds. Therefore the sizes are checked when a metric is bound to judgments.
+        What the axes of each array are, such as ``{"gain": ("codes",)}``. Compiled loops do not
+        check bounds. Therefore the sizes are checked when a metric is bound to judgments.
     unbounded : tuple of str
         Arrays that may hold infinity.
     cut : bool
@@ -135,7 +139,7 @@ def ratio(numerator: np.ndarray, denominator: np.ndarray | float) -> np.ndarray:
 
 
 def sum_in_order(parts: Iterable[np.ndarray]) -> np.ndarray:
-    """Sum of arrays in the given order.
+    """Elementwise sum of arrays, such as one entry per query, in the given order.
 
     `numpy.sum` uses another order for arrays of one entry. With it, the last bit of the value of a
     query would depend on the number of queries.
@@ -189,7 +193,7 @@ def check_gain(gain: Gain) -> Any:
         return check.check_choice("gain", gain, ("exp2", "linear"))
     if isinstance(gain, Mapping) or _is_pairs(gain):
         pairs = check.check_mapping("gain", gain)
-        check.check_gains("gain", [worth for _, worth in pairs])
+        check.check_gains("gain", [value for _, value in pairs])
         return pairs
     numbers = check.check_numbers("gain", gain)
     check.check_gains("gain", numbers)
@@ -205,7 +209,7 @@ def gain_per_code(
 ) -> np.ndarray:
     """Gain of each label, for a gain in the form of `check_gain`.
 
-    `data` has the rows of labels. A label that occurs in no row may have no gain.
+    `data` has the rows of labels. A label that occurs in no row needs no gain.
     """
     if gain == "exp2":
         check.check_exponent("gain=exp2", labels, None if data is None else data.place)

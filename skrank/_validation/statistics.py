@@ -18,13 +18,13 @@ from skrank._warnings import warn
 F = TypeVar("F", bound=Callable[..., Any])
 
 NAN_CHOICES = ("drop", "raise")
-LARGEST = 1e50  # largest size of a score: sums of fourth powers do not overflow
-_MOST_SYSTEMS = 10  # per query; more look as if rows were systems
+LARGEST = 1e50  # largest absolute value of a score: sums of fourth powers do not overflow
+_MOST_SYSTEMS = 10  # per query; with more, the rows are probably systems
 LEAST_WEIGHT = 1e-12  # as a share of the largest weight; smaller weights count as 0
 
 
 def _refuse_systems(name: str, values: ArrayLike, most: int) -> None:
-    """Check that the rows of values by query of a report are of at most so many systems."""
+    """Refuse values of more than `most` systems if they have the index of a report."""
     index: Any = getattr(values, "index", None)
     if "system" in getattr(index, "names", ()) and len(index.unique("system")) > most:
         raise ValueError(
@@ -34,10 +34,10 @@ def _refuse_systems(name: str, values: ArrayLike, most: int) -> None:
 
 
 def of_one_matrix(test: F) -> F:
-    """Decorator of tests of queries x systems, for scores in another form.
+    """Decorator of tests of a matrix queries x systems, which detects scores in another form.
 
-    Two arrays, as SciPy takes them, raise a TypeError with the remedy. All pairs of far more
-    systems than queries cause a warning.
+    Two arrays, as SciPy takes them, raise a TypeError with the remedy. If all pairs are tested, far
+    more systems than queries cause a warning, since rows are then probably systems.
     """
 
     @wraps(test)
@@ -47,14 +47,15 @@ def of_one_matrix(test: F) -> F:
                 f"{test.__name__} takes the scores of all systems in one array: write "
                 f"{test.__name__}(numpy.column_stack([a, b])) for two systems a and b."
             )
-        found = test(*args, **kwargs)
-        n_queries, n_systems = found.n_queries[0] + found.n_dropped[0], len(found.systems)
+        result = test(*args, **kwargs)
+        # without `pairs`, the sum is equal for all pairs of systems
+        n_queries, n_systems = result.n_queries[0] + result.n_dropped[0], len(result.systems)
         if kwargs.get("pairs") is None and n_systems > _MOST_SYSTEMS * n_queries:
             warn(
                 f"scores has {n_queries} queries (rows) and {n_systems} systems (columns): if rows "
                 "are systems, pass numpy.transpose(scores).",
             )
-        return found
+        return result
 
     return cast(F, call)
 
@@ -74,25 +75,31 @@ def check_score_matrix(scores: ArrayLike, nan: str) -> np.ndarray:
             f"scores has shape {matrix.shape}: pass at least 2 queries (rows) x 2 systems "
             "(columns), such as numpy.column_stack([a, b])."
         )
-    bad = ~(np.abs(matrix) <= LARGEST) & ((nan == "raise") | ~np.isnan(matrix))
+    is_nan, large = np.isnan(matrix), np.abs(matrix) > LARGEST
+    bad = large | is_nan if nan == "raise" else large
     if bad.any():
         query, system = np.argwhere(bad)[0]
+        score = f"the score of system {system} on query {query} is {matrix[query, system]}"
+        if is_nan[query, system]:
+            raise ValueError(f'{score}: repair it, or pass nan="drop" to leave the query out.')
         raise ValueError(
-            f"the score of system {system} on query {query} is {matrix[query, system]}: scores are "
-            f"at most {LARGEST:g} in size. Repair it, divide all scores by a constant, or set it "
-            'to NaN with nan="drop" to leave the query out.'
+            f"{score}: its absolute value must be at most {LARGEST:g}. Repair it, divide all "
+            'scores by a constant, or set it to NaN with nan="drop" to leave the query out.'
         )
     return matrix
 
 
 def check_system_pairs(pairs: int | ArrayLike | None, n_systems: int) -> np.ndarray:
-    """Columns of each pair, of shape (n_pairs, 2): all pairs for None, a baseline for an int."""
+    """The two columns of each pair, of shape (n_pairs, 2).
+
+    None stands for all pairs; a number, for the pairs of every other column with this baseline.
+    """
     if pairs is None:
         return np.stack(np.triu_indices(n_systems, 1), axis=1)
     index = np.asarray(pairs)
-    whole = index.dtype.kind in "iu" and index.size > 0
-    shaped = index.ndim == 0 or index.shape[1:] == (2,)
-    if not (whole and shaped and 0 <= index.min() <= index.max() < n_systems):
+    has_integers = index.dtype.kind in "iu" and index.size > 0
+    has_shape = index.ndim == 0 or index.shape[1:] == (2,)
+    if not (has_integers and has_shape and 0 <= index.min() <= index.max() < n_systems):
         raise ValueError(
             f"pairs={brief(pairs)} must be a number of a column in 0..{n_systems - 1}, the "
             "baseline, or an array of such numbers of shape (n_pairs, 2), with at least one pair."
@@ -104,20 +111,21 @@ def check_system_pairs(pairs: int | ArrayLike | None, n_systems: int) -> np.ndar
 
 
 def check_rankings(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Scores x and y of the same systems, two at least, as finite vectors."""
+    """Scores x and y of the same systems, at least two systems, as finite vectors."""
     check_same_index(x=x, y=y)
-    vectors = [as_numbers(name, one, "one per system") for name, one in (("x", x), ("y", y))]
-    for name, vector in zip("xy", vectors, strict=True):
-        if vector.ndim != 1 or len(vector) < 2 or len(vector) != len(vectors[0]):
+    vectors = {name: as_numbers(name, v, "one per system") for name, v in {"x": x, "y": y}.items()}
+    for name, vector in vectors.items():
+        if vector.ndim != 1 or len(vector) < 2 or len(vector) != len(vectors["x"]):
             raise ValueError(
                 f"{name} has shape {vector.shape}: x and y are one score per system, for the same "
                 "systems, at least 2."
             )
-        if (system := first(~np.isfinite(vector))) >= 0:
+        system = first(~np.isfinite(vector))
+        if system >= 0:
             raise ValueError(
                 f"{name} scores system {system} as {vector[system]}: leave the system out of both."
             )
-    return vectors[0], vectors[1]
+    return vectors["x"], vectors["y"]
 
 
 def check_draws(n_resamples: object, random_state: RandomState) -> tuple[int, int]:
@@ -138,9 +146,12 @@ def check_importance(weights: ArrayLike | None, n_queries: int) -> np.ndarray | 
 
 
 def check_complete(
-    who: str, scores: ArrayLike, nan: str, weights: ArrayLike | None, instead: str = ""
+    who: str, scores: ArrayLike, nan: str, weights: ArrayLike | None, remedy: str = ""
 ) -> tuple[np.ndarray, np.ndarray | None, int]:
-    """Scores and weights of the queries on which all systems have a value; number of the others."""
+    """Scores and weights of the queries on which all systems have a value; number of the others.
+
+    In errors, `who` is what needs the scores, and `remedy` ends the sentence on what to do.
+    """
     check_same_index(scores=scores, weights=weights)
     matrix = check_score_matrix(scores, nan)
     weight = check_importance(weights, len(matrix))
@@ -148,8 +159,8 @@ def check_complete(
     size = int(used.sum())
     if size < 2:
         raise ValueError(
-            f"all systems together have a value on {size} of the queries, and {who} needs 2: leave "
-            f"out systems with many NaNs{instead}."
+            f"{size} of the queries have values of all systems (and a weight above 0), and {who} "
+            f"needs 2: leave out systems with many NaNs{remedy}."
         )
     return matrix[used], None if weight is None else weight[used], len(matrix) - size
 
@@ -162,7 +173,7 @@ def _relative(weights: np.ndarray) -> np.ndarray:
 
 
 def check_values(values: ArrayLike, weights: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
-    """Values (queries x columns; NaN = no value) and their weights, in each column at least two."""
+    """Values (queries x columns; NaN = no value) and weights: at least two above 0 per column."""
     _refuse_systems("values", values, most=1)
     matrix = as_numbers("values", values, "one per query")
     weight = as_numbers("weights", 1.0 if weights is None else weights, "one per query")
@@ -177,11 +188,12 @@ def check_values(values: ArrayLike, weights: ArrayLike | None) -> tuple[np.ndarr
     for name, bad in (("values", np.abs(matrix) > LARGEST), ("weights", bad_weight)):
         if bad.any():
             raise ValueError(
-                f"{name} of query {np.argwhere(bad)[0, 0]} are not usable: values must be at most "
-                f"{LARGEST:g} in size or NaN, weights finite and at least 0."
+                f"{name} of query {np.argwhere(bad)[0, 0]} are out of range: values must be NaN or "
+                f"of an absolute value of at most {LARGEST:g}, weights finite and at least 0."
             )
     weight = _relative(np.where(np.isnan(matrix), 0.0, weight))
-    if (column := first((weight > 0).sum(axis=0) < 2)) >= 0:
+    column = first((weight > 0).sum(axis=0) < 2)
+    if column >= 0:
         raise ValueError(
             f"column {column} of values has fewer than 2 queries with a value of weight above 0, "
             "which an interval needs: leave the column out."

@@ -16,7 +16,7 @@ from skrank.metrics.sets import HitsMetric, RelevantHits
 
 @dataclass(frozen=True, kw_only=True)
 class CountMetric(HitsMetric):
-    """A number of documents of a query; by default, values of all queries are added up."""
+    """A count per query: of documents, or 1. The counts of all queries are added up by default."""
 
     averages: ClassVar[tuple[str, ...]] = ("sum", "macro")
     value_range = (0.0, math.inf)
@@ -25,7 +25,7 @@ class CountMetric(HitsMetric):
     average: str = "sum"
 
     def hits(self, scale: Scale) -> np.ndarray:
-        """No documents: subclasses that count only retrieved documents need no hits."""
+        """No documents are hits: `values` of a subclass does not use their number."""
         return np.zeros(len(scale.labels), bool)
 
 
@@ -33,13 +33,13 @@ class CountMetric(HitsMetric):
 class RelevantCount(RelevantHits, CountMetric):
     """A number of relevant documents."""
 
-    average: str = "sum"
+    average: str = "sum"  # `RelevantHits`, the first base, has "macro"
 
 
 @register("num_q")
 @dataclass(frozen=True, kw_only=True)
 class NumQueries(CountMetric):
-    """Number of queries that count in the means.
+    """Number of queries.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class NumQueries(CountMetric):
     average : {"sum", "macro"}
         Over queries: the sum, or the mean.
     condensed, empty, ties
-        See `Metric`; defined for every query. Range [0, inf); 1 for each query.
+        See `Metric`; defined for every query. Range [0, inf); each query has the value 1.
 
     References
     ----------
@@ -169,7 +169,8 @@ class NumNonrelevantRetrieved(RelevantCount):
         Over queries: the sum, or the mean.
     k, condensed, empty, ties
         See `Metric`; defined for every query. Range [0, inf); lower is better. With
-        ``ties="worst"``, documents that were not judged come first, although they do not count.
+        ``ties="worst"``, documents that were not judged come first among tied documents, although
+        judged ones would make the value worse.
 
     References
     ----------

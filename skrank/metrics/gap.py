@@ -75,7 +75,7 @@ class GAP(DividedByIdeal, Metric):
 
     @property
     def needs_scale(self) -> bool:
-        """False: without thresholds, the highest grade cancels out."""
+        """False: without thresholds, all terms are divided by the highest grade, which cancels."""
         return False
 
     def worth(self, scale: Scale) -> np.ndarray:
@@ -87,14 +87,15 @@ class GAP(DividedByIdeal, Metric):
         g = self.thresholds or (1 / top,) * top
         cumulated = np.minimum(np.concatenate(([0.0], np.cumsum(g))), 1.0)
         cumulated[-1] = 1.0  # exactly: the sum may end below 1 by rounding
-        steps = np.floor(scale.labels) if self.fractional == "step" else scale.labels
-        return np.interp(steps, np.arange(top + 1), cumulated)
+        labels = np.floor(scale.labels) if self.fractional == "step" else scale.labels
+        return np.interp(labels, np.arange(top + 1), cumulated)
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """The definition as a sum over documents and pairs of documents.
 
-        A document at rank n adds G / n. Two documents add the smaller G / n, with n the rank of the
-        lower one. D sums G over the documents within the cut-off.
+        A document at rank n adds G / n. Two documents add the smaller of their G, divided by the
+        larger of their ranks. D sums G over the best list, down to the cut-off that `normalize`
+        sets.
         """
         worth = self.worth(scale)
         weights = discounts(lambda rank: 1 / rank, scale.longest, k)

@@ -145,8 +145,9 @@ class LinearRanker(Ranker):
     further feature if it correlates with grades (`skrank.preprocessing.RidgeImputer`). A category
     of up to 4 levels has a weight per level (`sklearn.preprocessing.OneHotEncoder`). Levels of
     other categories are replaced by their mean grade, after centring by query
-    (`sklearn.preprocessing.TargetEncoder`): in training, by that in other folds. The five folds are blocks of rows of queries in random
-    order, with a fixed seed, so that up to four queries lie in two folds.
+    (`sklearn.preprocessing.TargetEncoder`): in training, by that in other folds. The five folds are
+    blocks of rows, with the queries in random order by a fixed seed, so that up to four queries lie
+    in two folds.
 
     The loss depends on differences of scores inside queries only. There is thus no intercept, and a
     feature that is constant inside queries gets a weight of about 0.
