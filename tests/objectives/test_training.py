@@ -7,8 +7,8 @@ from skrank import LambdaLoss, LambdaRank, Softmax, SoftRank, SquaredError
 from tests.helpers.boosters import Data, LightGBM, XGBoost
 
 OBJECTIVES = [
-    LambdaRank("gap"), LambdaLoss("ndcg@5"), SquaredError(centered=True), Softmax(random_gains=True),
-    SoftRank("gap"), SoftRank("ap", sigma=0.2, relative=True),
+    LambdaRank("gap"), LambdaLoss("ndcg@5"), SoftRank("gap"), SquaredError(centered=True),
+    Softmax(random_gains=True), SoftRank("ap", sigma=0.2, relative=True),
 ]  # fmt: skip
 PARAMS = {
     LightGBM: {"num_leaves": 7, "min_data_in_leaf": 20, "learning_rate": 0.2},
