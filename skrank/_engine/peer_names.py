@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from skrank import _validation as check
 
@@ -192,10 +192,9 @@ def _graded_model(entry: Entry, options: _Texts, cut: str | None) -> _Texts:
     lowest, highest = options.pop("min_rel", "0"), options.pop("max_rel", "")
     graded = lowest.isdecimal() and highest.isdecimal() and int(lowest) < int(highest)
     # the examples of models that need a cut-off have one
-    also = ", and with a cut-off" if "@" in entry.example else ""
+    also = ", and a cut-off" if "@" in entry.example else ""
     if not graded or (cut is None and also):
-        reason = f"it is read only with max_rel=, a whole number above min_rel={also}"
-        raise _NotRead(reason, entry.example)
+        raise _NotRead(f"it needs max_rel=, a whole number above min_rel={also}", entry.example)
     if lowest != "0":
         labels = range(int(highest) + 1)
         gains = (f"{label}:{max(label - int(lowest), 0)}" for label in labels)
@@ -274,10 +273,9 @@ def read(tool: str, text: str) -> str | None:
         If skrank lacks the metric, or the name stands for several metrics.
     """
     reader, pattern = PEERS[tool]
-    parts: tuple[Any, ...] | None
     if pattern:
         match = re.fullmatch(pattern, text)
-        parts = match and match.groups()
+        parts = match.groups() if match else None
     else:
         parts, several = split_trec(text), expand(text) or []
         if len(several) > 1:

@@ -75,16 +75,13 @@ def check_score_matrix(scores: ArrayLike, nan: str) -> np.ndarray:
             f"scores has shape {matrix.shape}: pass at least 2 queries (rows) x 2 systems "
             "(columns), such as numpy.column_stack([a, b])."
         )
-    is_nan, large = np.isnan(matrix), np.abs(matrix) > LARGEST
-    bad = large | is_nan if nan == "raise" else large
+    bad = (np.abs(matrix) > LARGEST) | (np.isnan(matrix) & (nan == "raise"))
     if bad.any():
         query, system = np.argwhere(bad)[0]
-        score = f"the score of system {system} on query {query} is {matrix[query, system]}"
-        if is_nan[query, system]:
-            raise ValueError(f'{score}: repair it, or pass nan="drop" to leave the query out.')
         raise ValueError(
-            f"{score}: its absolute value must be at most {LARGEST:g}. Repair it, divide all "
-            'scores by a constant, or set it to NaN with nan="drop" to leave the query out.'
+            f"the score of system {system} on query {query} is {matrix[query, system]}: give a "
+            f"number of an absolute value of at most {LARGEST:g} (divide all scores by a constant "
+            'if they are larger), or NaN with nan="drop" to leave the query out.'
         )
     return matrix
 

@@ -44,9 +44,10 @@ class Design:
     frequencies : mapping from query to number, optional
         How often users send each query: weights of the mean. Default: equal.
     mixing : float, optional
-        Part, in [0, 1], of the draws and of the expected squared error that ignores the label
-        model; see `sampling_distribution`. No weight exceeds 1 / `mixing`; 1 is passive sampling.
-        Default: 0.3; 0.8 if fewer than 100 queries can be drawn.
+        Share, in [0, 1], of what does not rely on the label model: of draws by frequency, and of
+        the mean over queries in each expected squared error; see `sampling_distribution`. No weight
+        of a draw exceeds 1 / `mixing`; 1 is passive sampling. Default: 0.3; 0.8 if fewer than 100
+        queries can be drawn.
     center : float, optional
         R in the expected squared error ``E[(L - R)**2]`` of a value or difference L. Default: the
         mean that the label model expects, for each pair of rankers. Pass 0 for a comparison if the
@@ -112,31 +113,31 @@ class Request:
         """Labels in the order of the items; raises an error if they are not grades."""
         import pandas as pd
 
-        items = self.items.tolist()
+        name, items = f"labels of query {self.query!r}", self.items.tolist()
         if isinstance(labels, pd.Series):
             index = labels.index.tolist()
             if {*index} == {*items}:
                 labels = labels.loc[items]
             elif index not in (self.rows.tolist(), list(range(len(index)))):
                 raise ValueError(
-                    f"the index of the labels of query {self.query!r} is not its items, such as "
-                    f"{items[0]!r}: give each item once, or an array in the order of Request.items."
+                    f"the index of the {name} is not its items, such as {items[0]!r}: give each "
+                    "item once, or an array in the order of Request.items."
                 )
         elif isinstance(labels, Mapping):
-            unlike = [item for item in (*items, *labels) if (item in labels) != (item in items)]
-            if unlike:
-                problem = "is not one of the items asked" if unlike[0] in labels else "has no label"
-                raise ValueError(f"item {unlike[0]!r} of query {self.query!r} {problem}.")
+            missing = [item for item in items if item not in labels]
+            unknown = [item for item in labels if item not in items]
+            if missing or unknown:
+                problem = "has no label" if missing else "is not one of the items asked"
+                raise ValueError(f"{name}: item {(missing or unknown)[0]!r} {problem}.")
             labels = [labels[item] for item in items]
-        name, numbers = f"labels of query {self.query!r}", cast("ArrayLike", labels)
-        values = check.as_numbers(name, numbers, "one grade per item")
-        wrong = np.flatnonzero(~np.isin(values, grades))
-        if values.shape != self.items.shape or len(wrong):
-            which = f", and {values.ravel()[wrong[0]]:g} is not" if len(wrong) else ""
-            raise ValueError(
-                f"{name} must be {len(self)}, one per item in the order of "
-                f"Request.items, of the grades {check.brief(grades.tolist())}{which}."
-            )
+        values = check.as_numbers(name, cast("ArrayLike", labels), "one grade per item")
+        if values.shape != self.items.shape:
+            order = "one per item in the order of Request.items"
+            raise ValueError(f"{name} have shape {values.shape}: give {len(self)}, {order}.")
+        wrong = values[~np.isin(values, grades)]
+        if len(wrong):
+            known = check.brief(grades.tolist())
+            raise ValueError(f"{name}: {wrong[0]:g} is not one of the grades {known}.")
         return values
 
 
@@ -149,6 +150,7 @@ class Setup:
     names : tuple of str
         Names of the rankers.
     graded : GradedMetric
+        The metric that is measured, with the grades that labels may have.
     pool : Pool
         Documents whose labels can change a value.
     items : ndarray of shape (n_rows,) or None
@@ -200,7 +202,7 @@ class Setup:
         rows = rows[np.isnan(self.given[rows])]
         caller_rows = self.pool.rows[rows]
         items = caller_rows if self.items is None else self.items[rows]
-        name = self.queries.ids[query : query + 1].tolist()[0]  # of NumPy's numbers, Python's
+        name = self.queries.ids[query : query + 1].tolist()[0]  # converts numbers to Python's
         return Request(name, items, caller_rows, float(self.costs[query]))
 
     def evaluate(self, query: int, labels: np.ndarray) -> np.ndarray:
@@ -238,8 +240,8 @@ class Setup:
         known = self.is_known
         counted = known & ~np.isnan(values)
         sums = Known(
-            float(p[counted].sum()), float(p[counted] @ values[counted]),
-            float(p[known] @ deviation[known]),
+            mass=float(p[counted].sum()), total=float(p[counted] @ values[counted]),
+            deviation=float(p[known] @ deviation[known]),
         )  # fmt: skip
         mean = mean_of(
             values, draws, p, q, deviation=deviation if estimator == "assisted" else None,
@@ -247,7 +249,7 @@ class Setup:
         )  # fmt: skip
         n_counted, complete = mean.n_counted, n_draws == len(self.order)
         cost = float(self.costs[draws].sum())
-        n_typical = float(n_counted)
+        n_typical = float(n_counted)  # in numbers of queries of average cost: see `Estimate`
         if has_budget and not complete:
             n_typical = float(typical_number(n_counted, len(draws), cost, self.draw_cost))
         if complete:
@@ -260,18 +262,23 @@ class Setup:
             interval, sure = bootstrap_interval(mean, confidence), certainty(mean)
         caution = None if complete and n_counted else caution_of(mean, n_typical, confidence)
         estimate = Estimate(
-            value, error, interval, confidence, len(draws), n_counted, n_typical, 0, cost, passive,
-            complete, caution,
+            value=value, standard_error=error, interval=interval, confidence=confidence,
+            n_queries=len(draws), n_counted=n_counted, n_typical=n_typical, n_waiting=0,
+            cost=cost, passive_cost=passive, complete=complete, caution=caution,
         )  # fmt: skip
         return estimate, sure
 
     def _passive_cost(self, mean: Mean) -> float | None:
-        """Expected cost of passive draws, with p, without replacement, of equal standard error."""
+        """Expected cost of as many passive draws as give the standard error of `mean`.
+
+        Passive draws are without replacement, with the frequencies p as probabilities. Returns None
+        if the error is unknown.
+        """
         error, variance = mean.standard_error, mean.variance
         if not (error > 0 and variance > 0):
             return None
         p = np.where(self.q > 0, self.p, 0.0)
         p /= p.sum()
-        # n draws without replacement from N queries: variance of a single draw * (1 / n - 1 / N),
-        # where 1 / N is the sum of p^2
+        # n draws without replacement from N equally frequent queries have error^2 =
+        # variance (1 / n - 1 / N). If frequencies differ, the sum of p^2 replaces 1 / N.
         return float(p @ self.costs) / (error**2 / variance + float(p @ p))
