@@ -22,15 +22,16 @@ from skrank._kernels.simd import exp
 
 _LOG_2 = math.log(2.0)
 _WIDEST_GAP = 1e300  # larger differences of scores are clipped to this, so that products are finite
-# Least sigma in `scale_of`. With a smaller sigma, exponentials would not overflow, but scores would
-# not fit single precision, or would be rounded too much for a division by 0.01 + |s_i - s_j|.
+# Least sigma by which `scale_of` decides whether a query is wide. With a smaller sigma,
+# exponentials would not overflow, but scores would not fit single precision, or (second number) would
+# be rounded too much for a division by 0.01 + |s_i - s_j|.
 _LEAST_SIGMA, _LEAST_SIGMA_NORMED = 1e-20, 0.1
 
 
 class Scored(NamedTuple):
     """Documents with scores."""
 
-    codes: np.ndarray  # by row: code; for quadratic metrics, class
+    codes: np.ndarray  # by row: code; for quadratic metrics, class (see `skrank._kernels`)
     order: np.ndarray  # position by rank
     scores: np.ndarray  # by row, in double precision
     inverse: np.ndarray  # by query: one over the value of the best list; 0 if all orders are equal
@@ -41,7 +42,7 @@ class PairOptions(NamedTuple):
     """Options of LambdaRank and LambdaLoss."""
 
     sigma: float  # slope of the logistic loss of a pair
-    truncation: int  # a pair counts if one of its ranks, from 0, is less
+    truncation: int  # a pair counts if min(rank_i, rank_j) < truncation, with ranks from 0
     score_norm: bool  # whether weights are divided by 0.01 + |s_i - s_j|, unless all scores tie
     sum_norm: bool  # whether gradients are multiplied by log2(1 + total) / total: see `Gradients`
     widest: float  # largest range of sigma * score without overflow of exp
@@ -76,6 +77,7 @@ class ScoreScale(NamedTuple):
 @subroutine()
 def score_range(scores, start, stop):
     """Highest and lowest score of a query."""
+    # here and below, indexes are unsigned: numba then emits no check for negative indexes
     best, worst = scores[start], scores[start]
     for row in range(np.uint64(start), np.uint64(stop)):
         score = scores[row]
@@ -88,9 +90,9 @@ def score_range(scores, start, stop):
 def scale_of(pairs, scores, start, stop, grad):
     """The `ScoreScale` of a query, for pairs in the precision of `grad`.
 
-    A query is wide if exp(sigma (score - middle)) may overflow, for sigma or the least sigma if
-    that is more. The larger distance counts: far from 0, the middle may be rounded to the best or
-    the worst score.
+    A query is wide if exp(s (score - middle)) may overflow, where s is the larger of sigma and the
+    least sigma, for the score that is farther from the middle: the best or the worst. These
+    distances differ if scores are far from 0, where the middle may be rounded to one of the two.
     """
     real = grad.dtype.type
     best, worst = score_range(scores, start, stop)
@@ -143,7 +145,7 @@ def exact_pull(weight, ahead, sigma, norm):
 
 @subroutine()
 def clear(grad, hess, start, stop):
-    """Set the gradients of a query to 0, as of weight 0 or with one value for all orders."""
+    """Set the gradients of a query to 0: its weight is 0, or all orders have the same value."""
     for row in range(np.uint64(start), np.uint64(stop)):
         grad[row], hess[row] = 0, 0
 
