@@ -23,8 +23,8 @@ from skrank._kernels.simd import exp
 _LOG_2 = math.log(2.0)
 _WIDEST_GAP = 1e300  # larger differences of scores are clipped to this, so that products are finite
 # Least sigma by which `scale_of` decides whether a query is wide. With a smaller sigma,
-# exponentials would not overflow, but scores would not fit single precision, or (second number) would
-# be rounded too much for a division by 0.01 + |s_i - s_j|.
+# exponentials do not overflow, but scores would not fit single precision, or (second number)
+# would be rounded too much for a division by 0.01 + |s_i - s_j|.
 _LEAST_SIGMA, _LEAST_SIGMA_NORMED = 1e-20, 0.1
 
 
