@@ -389,6 +389,11 @@ def columns(name: str) -> Mapping[str, Metric]:
     return {full: metric(full) for full in names}
 
 
+def _is_measure(value: object) -> bool:
+    """True for a measure of ir_measures."""
+    return type(value).__module__.partition(".")[0] == "ir_measures"
+
+
 def unique_metrics(
     metrics: str | Metric | Sequence[str | Metric] | Mapping[str, Metric],
     *,
@@ -424,9 +429,11 @@ def unique_metrics(
     if isinstance(metrics, Mapping) and metrics:
         return {name: metric(value) for name, value in metrics.items()}
     chosen: dict[str, Metric] = {}
-    for item in check.several("metrics", metrics, (str, Metric)):
-        if type(item).__module__.partition(".")[0] == "ir_measures":
-            item = f"ir_measures:{item}"  # a measure, whose text is its name
+    is_one = _is_measure(metrics)
+    items: list[Any] = [metrics] if is_one else check.several("metrics", metrics, (str, Metric))
+    for item in items:
+        if _is_measure(item):
+            item = f"ir_measures:{item}"  # the text of a measure is its name
         if isinstance(item, str) and prefix and not peer_names.split_prefix(item)[0]:
             item = f"{prefix}:{item}"
         named = columns(item) if isinstance(item, str) else {str(item): metric(item)}

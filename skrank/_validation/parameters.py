@@ -322,7 +322,7 @@ def check_table(parameter: str, table: Any, columns: Sequence[str]) -> None:
 
 
 def several(parameter: str, items: object, types: tuple[type, ...]) -> list[Any]:
-    """A list of the items of a sequence, or of one item, which is of one of the types `one`."""
+    """A list of the items of a sequence, or of one item, which is of one of the `types`."""
     if isinstance(items, types):
         return [items]
     if not isinstance(items, Iterable):

@@ -72,7 +72,8 @@ def test_values_are_those_of_ir_measures(names, ties):
         qrels = {q: {d: abs(label) for d, label in docs.items()} for q, docs in qrels.items()}
     measures = {name: ir_measures.parse_measure(name) for name in names}
     first = measures[names[0]]
-    assert list(unique_metrics([first])) == [f"ir_measures:{first}"]
+    for given in (first, [first]):
+        assert list(unique_metrics(given)) == [f"ir_measures:{first}"]
     theirs, means = {}, {}
     for measure in measures.values():  # one by one: together, some take the values of others
         for one in ir_measures.iter_calc([measure], qrels, run):
