@@ -30,7 +30,7 @@ def pieces():
                 yield pytest.param(piece, id=f"{page.stem}: {piece}")
 
 
-@pytest.mark.parametrize("piece", pieces())
+@pytest.mark.parametrize("piece", list(pieces()))
 def test_code_of_tables(piece):
     name = re.match(r"\w*", piece)[0].lower()
     if name in NAMES and re.fullmatch(r"\w+(\(.*\))?(@\d+)?", piece):
