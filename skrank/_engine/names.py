@@ -64,6 +64,7 @@ def metric(name: str | Metric, **parameters: Any) -> Metric:
     return _of_text(name, parameters) if parameters else cached_metric(name)
 
 
+_MEASURES = "ir_measures."  # modules with measures of ir_measures
 _REGISTER_HINT = (
     "register a metric of your own by @skrank.register; worker processes do not know it, so pass "
     "them the object, skrank.metric(name). "
@@ -389,11 +390,6 @@ def columns(name: str) -> Mapping[str, Metric]:
     return {full: metric(full) for full in names}
 
 
-def _is_measure(value: object) -> bool:
-    """True for a measure of ir_measures."""
-    return type(value).__module__.partition(".")[0] == "ir_measures"
-
-
 def unique_metrics(
     metrics: str | Metric | Sequence[str | Metric] | Mapping[str, Metric],
     *,
@@ -429,10 +425,10 @@ def unique_metrics(
     if isinstance(metrics, Mapping) and metrics:
         return {name: metric(value) for name, value in metrics.items()}
     chosen: dict[str, Metric] = {}
-    is_one = _is_measure(metrics)
+    is_one = type(metrics).__module__.startswith(_MEASURES)
     items: list[Any] = [metrics] if is_one else check.several("metrics", metrics, (str, Metric))
     for item in items:
-        if _is_measure(item):
+        if type(item).__module__.startswith(_MEASURES):
             item = f"ir_measures:{item}"  # the text of a measure is its name
         if isinstance(item, str) and prefix and not peer_names.split_prefix(item)[0]:
             item = f"{prefix}:{item}"
