@@ -29,6 +29,8 @@ from skrank.stats._pairs import (
 if TYPE_CHECKING:
     import pandas as pd
 
+_MOST_EXACT = 13  # with at most this many queries, `wilcoxon` visits all sign flips
+
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PairedTest(Printed):
@@ -203,8 +205,9 @@ def wilcoxon(
     Returns
     -------
     PairedTest
-        Of `scipy.stats.wilcoxon`, which drops differences of 0. `statistic` is the smaller of the
-        two sums of ranks. Systems that never differ have p 1.
+        `statistic` is the smaller of the two sums of ranks. Differences of 0 are dropped; systems
+        that never differ have p 1. The p-value is exact for up to 13 queries; for more, it is that
+        of `scipy.stats.wilcoxon`.
 
     Examples
     --------
@@ -214,8 +217,7 @@ def wilcoxon(
     """
 
     def block(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
-        tests = [scipy.stats.wilcoxon(row) if row.any() else (0.0, 1.0) for row in z]
-        return moments(z)[0], *np.transpose(tests)
+        return moments(z)[0], *_signed_rank_test(z)
 
     return run_test("Wilcoxon signed-rank test", SystemPairs(scores, pairs, nan, grid=True), block)
 
@@ -386,6 +388,24 @@ def achieved_level(t: np.ndarray, squares: np.ndarray) -> np.ndarray:
 def block_width(n_resamples: int) -> int:
     """Number of pairs whose resamples are in memory at a time."""
     return max(1, 2**18 // n_resamples)
+
+
+def _signed_rank_test(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Smaller sum of ranks, and p-value, of each row of differences."""
+    # zeros have the lowest ranks, so dropping them lowers all other ranks
+    ranks = scipy.stats.rankdata(np.abs(z), axis=1) - (z == 0).sum(axis=1, keepdims=True)
+    signed = np.sign(z) * ranks
+    statistic = np.minimum(*(np.maximum(sign * signed, 0).sum(axis=1) for sign in (1, -1)))
+    if z.shape[1] <= _MOST_EXACT:  # older versions of scipy approximate if there are ties
+        return statistic, _flip_shares(signed)
+    # scipy chooses one method, exact or approximate, for all rows of a call: rows with ties are
+    # tested in a separate call
+    sizes, p_value = np.sort(np.abs(z), axis=1), np.ones(len(z))
+    tied = (sizes[:, 0] == 0) | (np.diff(sizes, axis=1) == 0).any(axis=1)
+    for rows in (~tied, tied & (sizes[:, -1] > 0)):
+        if rows.any():
+            p_value[rows] = scipy.stats.wilcoxon(z[rows], axis=1).pvalue
+    return statistic, p_value
 
 
 def _flip_counts(signed: np.ndarray, flips: np.ndarray) -> np.ndarray:
