@@ -48,10 +48,10 @@ def reduce_judgments(
     percent : int
         From 1 to 100.
     random_state : int, Generator, RandomState or None
-        Seed of a random order of the documents. The first documents are kept. With the same
-        integer, the documents kept at 20 percent are a subset of those kept at 40 percent. The
-        order depends only on the ids of the query and of its documents, not on the order of rows or
-        on other queries.
+        Seed of a random order of the documents of each query, of which the first stay judged. With
+        the same integer, documents that stay judged at 20 percent also do at 40 percent. The order
+        depends only on the ids of the query and of its documents, not on the order of rows or on
+        other queries.
 
     Returns
     -------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 Rankers = ArrayLike | Mapping[str, ArrayLike] | Sequence[ArrayLike]
 
 
-class Campaign:
+class Campaign(ABC):
     """Base class of `ActiveEvaluator` and `ActiveComparator`."""
 
     def __init__(
@@ -93,9 +94,9 @@ class Campaign:
             )
 
     @staticmethod
+    @abstractmethod
     def _named_rankers(scores: Rankers) -> tuple[tuple[str, ...], list[ArrayLike]]:
         """Names and scores of the rankers."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         """What is labelled, of what is asked, of what can be asked."""

@@ -308,10 +308,9 @@ class Ranker(BaseEstimator):
 
 def no_collections(ranker: Estimator) -> ValueError:
     """The error for Dask collections that are given to a ranker that trains in memory."""
-    if estimator := getattr(ranker, "estimator", None):
-        ranker = estimator
+    name = type(getattr(ranker, "estimator", ranker)).__name__
     return ValueError(
-        f"X is a Dask collection, and {type(ranker).__name__} trains on one machine: pass arrays "
+        f"X is a Dask collection, and {name} trains on one machine: pass arrays "
         'that fit into memory, or train recommended_ranker("xgboost.dask"), a GroupedRanker with '
         "DaskLGBMRanker or DaskXGBRanker, or a LinearRanker."
     )

@@ -103,6 +103,12 @@ def _summary(part: Part | None) -> tuple[Any, ...]:
     return part.queries.ids, part.queries.sizes, float(part.y.max()), part.weights is not None
 
 
+def highest_grade(*collections: Loaded | None) -> int:
+    """The highest grade of several collections, of which some are absent."""
+    tops = [top for rows in collections if rows is not None for top in rows.tops]
+    return check.highest_grade(np.array(tops))
+
+
 def chosen(rows: Loaded, ranker: Estimator) -> tuple[np.ndarray, np.ndarray]:
     """Ids of the queries to train on and of those to hold out, by parameters of a GroupedRanker.
 
@@ -387,8 +393,7 @@ def collections_of(ranker: Estimator, rows: Rows, validation: Rows | None) -> Co
     with client_of(ranker.estimator).as_current():
         every = train = loaded(rows)
         valid = None if validation is None else loaded(validation)
-        tops = np.array([*train.tops, *(valid.tops if valid else ())])
-        refit = None
+        max_grade, refit = highest_grade(every, valid), None
         if ranker.max_queries is not None or ranker.validation_fraction is not None:
             used, held_out = chosen(every, ranker)
             train = _cut(every, used)
@@ -396,7 +401,7 @@ def collections_of(ranker: Estimator, rows: Rows, validation: Rows | None) -> Co
                 valid, refit = _cut(every, held_out), _cut(every, np.append(used, held_out))
         return Collections(
             on_workers(train), None if valid is None else drawn(valid, ranker).check().part(),
-            None if refit is None else on_workers(refit), check.highest_grade(tops), every,
+            None if refit is None else on_workers(refit), max_grade, every,
         )  # fmt: skip
 
 

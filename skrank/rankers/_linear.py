@@ -21,7 +21,7 @@ from skrank.metrics import DCG, NDCG, Metric
 from skrank.objectives import Objective
 from skrank.objectives.base import metric_of, metric_or_objective
 from skrank.rankers._base import Ranker
-from skrank.rankers._dask import drawn, loaded, refuse_unjudged
+from skrank.rankers._dask import drawn, highest_grade, loaded, refuse_unjudged
 from skrank.rankers._fit import VALIDATION, Fit, Validator
 from skrank.rankers._linear_features import (
     as_matrix,
@@ -303,11 +303,10 @@ class LinearRanker(Ranker):
         refuse_unjudged(self)
         rows = loaded(train)
         valid_rows = None if valid is None else loaded(valid)
-        tops = np.array([*rows.tops, *(valid_rows.tops if valid_rows else ())])
         train = self._resolved(drawn(rows, self), validation=False)
         if valid_rows is not None:
             valid = self._resolved(drawn(valid_rows, self), validation=True)
-        self._train(train, valid, max_grade=check.highest_grade(tops))
+        self._train(train, valid, max_grade=highest_grade(rows, valid_rows))
 
     def _best_weights(
         self,

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import xgboost as xgb
 from sklearn.base import clone
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 
@@ -241,7 +242,8 @@ UNSUPPORTED = [
 OF_COLLECTIONS = [
     (LIGHTGBM, {"options": {"unjudged": "drop"}}, "unjudged"),
     (LIGHTGBM, {"groups": None}, "groups="),
-    (lgb.LGBMRanker(), {}, "X is a Dask collection"),
+    (lgb.LGBMRanker(), {}, "LGBMRanker"),
+    (RandomForestRegressor(), {"objective": None}, "RandomForestRegressor"),  # has no length yet
 ]
 
 
