@@ -6,10 +6,10 @@ difference of two rankers. Both request the labels of one query after another, w
 """
 
 from skrank.active._campaign import Campaign
+from skrank.active._design import Design, Request
 from skrank.active._estimate import Estimate
 from skrank.active._evaluators import ActiveComparator, ActiveEvaluator, Decision
 from skrank.active._moments import Moments
-from skrank.active._setup import Design, Request
 from skrank.active._simulate import Simulation, simulate
 
 __all__ = [

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,12 +13,14 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._typing import RandomState
 from skrank._warnings import warn
-from skrank.active._estimate import Estimate
-from skrank.active._means import ESTIMATORS
+from skrank.active._design import Design, Request
+from skrank.active._estimate import Estimate, caution_of, typical_number
+from skrank.active._intervals import bootstrap_interval, certainty
+from skrank.active._means import ESTIMATORS, Mean, mean_of
 from skrank.active._moments import LabelModel, Moments, random_labels
-from skrank.active._pool import cost_per_query, frequency_per_query, given_labels, item_ids
-from skrank.active._sampling import fits, sampling_distribution
-from skrank.active._setup import Design, Request, Setup
+from skrank.active._pool import cost_per_query, frequency_per_query, item_ids, known_labels
+from skrank.active._sampling import drawing_order, fits, sampling_distribution
+from skrank.extending import Judgments, Queries
 from skrank.metrics import Metric
 
 if TYPE_CHECKING:
@@ -42,55 +44,59 @@ class Campaign(ABC):
         design: Design = Design(),  # noqa: B008 (immutable)
         random_state: RandomState = 0,
     ) -> None:
-        names, vectors = self._named_rankers(scores)
+        self._names, vectors = self._named_rankers(scores)
         if not all(map(np.ndim, vectors)):  # a run, as a dict, file or `trec.Run`
             raise ValueError(
                 "scores of a ranker must be an array, one per row (document): join runs in one "
                 "table, with -inf for documents that a run did not retrieve."
             )
         check.check_result("design", design, Design, "skrank.active.Design")
-        n_rows = len(check.as_vector("scores", vectors[0]))
+        self._n_rows = len(check.as_vector("scores", vectors[0]))
         seed = check.check_random_state(random_state) % 2**32
         documents = random_labels(
             metric, vectors, groups, label_model, design.grades, seed, who=type(self).__name__,
             labels=design.labels,
         )  # fmt: skip
-        graded, pool, proba = documents.graded, documents.pool, documents.proba
-        items = item_ids(design.items, pool, n_rows)
-        given = given_labels(design.labels, graded.grades, n_rows)[pool.rows]
-        is_open = np.isnan(given)
-        proba[~is_open] = given[~is_open, None] == graded.grades
-        p = frequency_per_query(design.frequencies, pool.queries)
-        p_open = np.where(pool.count(is_open) > 0, p, 0.0)
+        self._graded, self._pool, queries = documents.graded, documents.pool, documents.pool.queries
+        self._items = item_ids(design.items, self._pool, self._n_rows)
+        known = known_labels(design.labels, self._graded.grades, self._n_rows)[self._pool.rows]
+        is_open = np.isnan(known)
+        documents.proba[~is_open] = known[~is_open, None] == self._graded.grades
+        self._known, self._is_known = known, self._pool.count(is_open) == 0  # of rows, of queries
+        # frequency of each query, probability of its draw, cost of its labels
+        self._p = frequency_per_query(design.frequencies, queries)
+        p_open = np.where(self._is_known, 0.0, self._p)
         if not p_open.any():
             raise ValueError(
                 "all documents of the pool are labelled already: measure the rankers with "
                 "skrank.evaluate, which needs no campaign."
             )
-        costs, center = cost_per_query(design.costs, pool, is_open, n_rows), design.center
-        moments = documents.moments(design.n_label_draws, seed, p, center)
-        q = sampling_distribution(
-            moments,
-            np.where(p_open > 0, costs, 1.0),  # others are not drawn
+        self._costs = cost_per_query(design.costs, self._pool, is_open, self._n_rows)
+        center = design.center
+        self._moments = documents.moments(design.n_label_draws, seed, self._p, center)
+        if center is None or len(self._names) > 2:  # moments of more rankers have used the center
+            center = self._moments.center(self._p)
+        self._q = sampling_distribution(
+            self._moments,
+            np.where(p_open > 0, self._costs, 1.0),  # others are not drawn
             check.check_frequencies("frequencies", p_open, len(p_open)),
             mixing=design.mixing,
-            # for more than two rankers, `moments` has used the center
-            center=moments.center(p) if center is None or len(names) > 2 else center,
+            center=center,
         )
-        setup = Setup(names, graded, pool, items, given, n_rows, p, q, costs, moments)
-        self._setup = setup
+        self._order = drawing_order(self._q, seed)
+        self._draw_cost = float(self._q @ self._costs)  # on average
         self.budget, self.n_queries = budget, n_queries
-        self._number = {query: i for i, query in enumerate(setup.queries.ids.tolist())}
+        self._number = {query: i for i, query in enumerate(queries.ids.tolist())}
         self._n_asked = 0  # the first queries of the order of drawing were asked
         self._labels: dict[int, np.ndarray] = {}
-        self._values = np.full((len(setup.names), len(setup.queries)), np.nan)
-        for query in np.flatnonzero(setup.is_known).tolist():
-            self._values[:, query] = setup.evaluate(query, np.empty(0))
+        self._values = np.full((len(self._names), len(queries)), np.nan)
+        for query in np.flatnonzero(self._is_known).tolist():
+            self._values[:, query] = self._measured(query, np.empty(0))
         # with fewer than five draws of average cost, at least 3 % of campaigns end without a label
-        if budget is not None and budget < 5 * setup.draw_cost:
+        if budget is not None and budget < 5 * self._draw_cost:
             warn(
-                f"budget={budget:g} is small: a draw costs {setup.draw_cost:.3g} on average, so "
-                "the campaign may end without an estimate. Raise the budget.",
+                f"budget={budget:g} is small: a draw costs {self._draw_cost:.3g} on average, so "
+                "the campaign may end without an estimate. Raise the budget."
             )
 
     @staticmethod
@@ -100,8 +106,7 @@ class Campaign(ABC):
 
     def __repr__(self) -> str:
         """What is labelled, of what is asked, of what can be asked."""
-        setup = self._setup
-        most = int(np.count_nonzero(setup.q)) if self.n_queries is None else self.n_queries
+        most = len(self._order) if self.n_queries is None else self.n_queries
         limit = "" if self.budget is None else f" of {self.budget:g}"
         return (
             f"{type(self).__name__}({', '.join(self.names)}): {self.metric}, "
@@ -112,12 +117,12 @@ class Campaign(ABC):
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the rankers."""
-        return self._setup.names
+        return self._names
 
     @property
     def metric(self) -> Metric:
         """The metric, with ``empty=0`` if it is not normalised: then every query counts."""
-        return self._setup.graded.metric
+        return self._graded.metric
 
     @property
     def budget(self) -> float | None:
@@ -128,7 +133,7 @@ class Campaign(ABC):
     def budget(self, budget: float | None) -> None:
         if budget is not None:
             budget = check.check_number("budget", budget, 0, np.inf, open_low=True)
-            cheapest = float(self._setup.costs[self._setup.q > 0].min())
+            cheapest = float(self._costs[self._order].min())
             if not fits(cheapest, budget):
                 raise ValueError(
                     f"budget={budget:g} does not pay for any query: the cheapest costs "
@@ -150,28 +155,44 @@ class Campaign(ABC):
     @property
     def cost(self) -> float:
         """Cost of all queries asked so far, including those that wait for labels."""
-        return float(self._setup.costs[self._asked].sum())
+        return float(self._costs[self._asked].sum())
 
     @property
     def labels(self) -> np.ndarray:
         """Label of each row, from `tell` or from `Design.labels`; NaN if unknown."""
-        setup = self._setup
-        out = np.full(setup.n_caller_rows, np.nan)
-        out[setup.pool.rows] = setup.given
+        out = np.full(self._n_rows, np.nan)
+        out[self._pool.rows] = self._known
         for query, labels in self._labels.items():
-            out[setup.request(query).rows] = labels
+            out[self._request(query).rows] = labels
         return out
 
     @property
     def _asked(self) -> np.ndarray:
         """The queries asked so far, in the order of asking."""
-        return self._setup.order[: self._n_asked]
+        return self._order[: self._n_asked]
 
     @property
     def waiting(self) -> list[Request]:
         """Queries that were asked and are not labelled yet, in the order of asking."""
         unlabelled = (query for query in self._asked.tolist() if query not in self._labels)
-        return [self._setup.request(query) for query in unlabelled]
+        return [self._request(query) for query in unlabelled]
+
+    def _request(self, query: int) -> Request:
+        """The request for the labels of a query that are not known."""
+        rows = np.arange(*self._pool.queries.indptr[query : query + 2])
+        rows = rows[np.isnan(self._known[rows])]
+        caller_rows = self._pool.rows[rows]
+        items = caller_rows if self._items is None else self._items[rows]
+        name = self._pool.queries.ids[query : query + 1].tolist()[0]  # a number of Python
+        return Request(name, items, caller_rows, float(self._costs[query]))
+
+    def _measured(self, query: int, labels: np.ndarray) -> np.ndarray:
+        """Value of each ranker from new and known labels; NaN if the query does not count."""
+        rows = slice(*self._pool.queries.indptr[query : query + 2])
+        merged = self._known[rows].copy()
+        merged[np.isnan(merged)] = labels
+        judgments = Judgments(merged, Queries.single(len(merged)))
+        return self._graded.values(judgments, self._pool.scores[:, rows])[:, 0]
 
     def ask(self, n: int = 1) -> list[Request]:
         """The next queries to label.
@@ -193,7 +214,7 @@ class Campaign(ABC):
         """
         missing = check.check_count("n", n, "the number of queries to label") - len(self.waiting)
         if missing > 0:
-            spent = np.cumsum(self._setup.costs[self._setup.order])
+            spent = np.cumsum(self._costs[self._order])
             affordable = len(spent[: self._n_queries])
             if self._budget is not None:
                 affordable = min(affordable, int(np.count_nonzero(fits(spent, self._budget))))
@@ -231,28 +252,27 @@ class Campaign(ABC):
         query_id = query.query if isinstance(query, Request) else query
         number = self._number.get(query_id)
         if number is None or number not in self._asked:
-            text, asked = str(query_id).lstrip("0"), self._setup.queries.ids[self._asked].tolist()
+            text, asked = str(query_id).lstrip("0"), self._pool.queries.ids[self._asked].tolist()
             meant = [f", but {other!r} was" for other in asked if str(other).lstrip("0") == text]
             hint = f"{meant[0]} (pandas.read_csv with dtype=str reads texts)" if meant else ""
             raise ValueError(
                 f"query {query_id!r} was not asked{hint}: labels of other "
                 "queries would bias the estimate. Take ids from ask() or next_query()."
             )
-        request = self._setup.request(number)
-        new = request.checked(labels, self._setup.graded.grades)
+        new = self._request(number).checked(labels, self._graded.grades)
         old = self._labels.get(number)
         if old is not None and not replace and (old != new).any():
             raise ValueError(
                 f"query {query_id!r} already has the labels {check.brief(old.tolist())}: keep "
                 "them, or replace them with tell(..., replace=True)."
             )
-        self._values[:, number] = self._setup.evaluate(number, new)
+        self._values[:, number] = self._measured(number, new)
         self._labels[number] = new
 
     @property
     def moments(self) -> Moments:
         """Moments of the value of each query under the label model, for `simulate`."""
-        return self._setup.moments
+        return self._moments
 
     @property
     def sampling(self) -> pd.DataFrame:
@@ -262,47 +282,87 @@ class Campaign(ABC):
         """
         import pandas as pd
 
-        setup = self._setup
         columns = {
-            "probability": setup.q, "frequency": setup.p, "cost": setup.costs,
-            "items": setup.queries.sizes, "expected": setup.moments.first,
-            "second_moment": setup.moments.second,
+            "probability": self._q, "frequency": self._p, "cost": self._costs,
+            "items": self._pool.queries.sizes, "expected": self._moments.first,
+            "second_moment": self._moments.second,
         }  # fmt: skip
-        return pd.DataFrame(columns, index=pd.Index(setup.queries.ids, name="qid"))
+        return pd.DataFrame(columns, index=pd.Index(self._pool.queries.ids, name="qid"))
 
     def _n_usable(self, estimator: str) -> int:
         """Number of draws before the first unlabelled draw."""
         check.check_choice("estimator", estimator, ESTIMATORS)
-        setup = self._setup
-        is_labelled = np.isin(setup.order, list(self._labels))
+        is_labelled = np.isin(self._order, list(self._labels))
         if is_labelled[0]:
             return len(is_labelled) if is_labelled.all() else int(np.argmin(is_labelled))
-        first = int(setup.order[0])
+        first = int(self._order[0])
         limit = "" if self._budget is None else f" of the budget of {self._budget:g}"
         raise ValueError(
-            f"no labels to estimate from yet: label query {setup.queries.name(first)} first, which "
-            f"costs {float(setup.costs[first]):g}{limit} (labelled queries that wait for it: "
+            f"no labels to estimate from yet: label query {self._pool.queries.name(first)} first, "
+            f"which costs {float(self._costs[first]):g}{limit} (labelled queries that wait for it: "
             f"{len(self._labels)})."
         )
 
-    def _values_of(self, first: int, second: int | None) -> np.ndarray:
-        """Value of a ranker, or difference of two; NaN if not labelled, or if it does not count."""
-        return self._values[first] - (0.0 if second is None else self._values[second])
-
     def _estimate(
-        self, first: int, second: int | None, confidence: float, estimator: str
+        self, rankers: Sequence[int], confidence: float, estimator: str, n_draws: int | None = None
     ) -> tuple[Estimate, float]:
-        """The estimate of a mean or difference, and the highest confidence that excludes 0."""
+        """The estimate from the first draws, and the highest confidence that excludes 0.
+
+        Parameters
+        ----------
+        rankers : sequence of one or two int
+            A ranker, or two for the difference of their means.
+        confidence, estimator
+        n_draws : int, optional
+            All these draws are labelled. If these are all queries, the mean is exact. Default: the
+            draws before the first unlabelled draw.
+        """
         confidence = check.check_share("confidence", confidence)
-        n_usable, values = self._n_usable(estimator), self._values_of(first, second)
-        limited = self._budget is not None
-        estimate, sure = self._setup.estimate(
-            values, n_usable, confidence, estimator, has_budget=limited
-        )
-        spent = float(self._setup.costs[list(self._labels)].sum())
-        names = tuple(self.names[ranker] for ranker in (first, second) if ranker is not None)
-        n_waiting = len(self._labels) - n_usable
-        return replace(estimate, cost=spent, n_waiting=n_waiting, names=names), sure
+        n_draws = self._n_usable(estimator) if n_draws is None else n_draws
+        values = np.subtract.reduce(self._values[list(rankers)])  # of one ranker: its values
+        p, draws, deviation = self._p, self._order[:n_draws], self._moments.deviation(self._p)
+        mean = mean_of(
+            values, draws, p, self._q, deviation=deviation if estimator == "assisted" else None,
+            known=self._is_known, all_count=self._graded.all_count,
+        )  # fmt: skip
+        complete = n_draws == len(self._order)
+        n_typical = float(mean.n_counted)  # in numbers of queries of average cost: see `Estimate`
+        if self._budget is not None and not complete:
+            cost = float(self._costs[draws].sum())
+            n_typical = float(typical_number(mean.n_counted, n_draws, cost, self._draw_cost))
+        if complete:
+            counts = ~np.isnan(values)
+            mass = float(p @ counts)
+            value = float(p[counts] @ values[counts] / mass) if mass > 0 else math.nan
+            error, interval, sure, passive = 0.0, (value, value), 1.0, None
+        else:
+            value, error, passive = mean.value, mean.standard_error, self._passive_cost(mean)
+            interval, sure = bootstrap_interval(mean, confidence), certainty(mean)
+        caution = caution_of(mean, n_typical, confidence)
+        estimate = Estimate(
+            value=value, standard_error=error, interval=interval, confidence=confidence,
+            n_queries=n_draws, n_counted=mean.n_counted, n_typical=n_typical,
+            n_waiting=len(self._labels) - n_draws,
+            cost=float(self._costs[list(self._labels)].sum()), passive_cost=passive,
+            complete=complete, names=tuple(self._names[ranker] for ranker in rankers),
+            caution=None if complete and mean.n_counted else caution,
+        )  # fmt: skip
+        return estimate, sure
+
+    def _passive_cost(self, mean: Mean) -> float | None:
+        """Expected cost of as many passive draws as give the standard error of `mean`.
+
+        Passive draws are without replacement, with the frequencies p as probabilities. Returns None
+        if the error is unknown.
+        """
+        error, variance = mean.standard_error, mean.variance
+        if not (error > 0 and variance > 0):
+            return None
+        p = np.where(self._q > 0, self._p, 0.0)
+        p /= p.sum()
+        # n draws without replacement from N equally frequent queries have error^2 =
+        # variance (1 / n - 1 / N). If frequencies differ, the sum of p^2 replaces 1 / N.
+        return float(p @ self._costs) / (error**2 / variance + float(p @ p))
 
     def progress(self, confidence: float = 0.95, *, estimator: str = "assisted") -> pd.DataFrame:
         """The estimate after each labelled query, in the order of the draws.
@@ -323,11 +383,12 @@ class Campaign(ABC):
         """
         import pandas as pd
 
-        confidence = check.check_share("confidence", confidence)
-        setup, n_usable = self._setup, self._n_usable(estimator)
-        values = self._values_of(0, 1 if len(self.names) > 1 else None)
-        steps = [setup.estimate(values, n + 1, confidence, estimator)[0] for n in range(n_usable)]
-        table = pd.DataFrame([(step.cost, step.value, *step.interval) for step in steps])
-        table.columns = pd.Index(["cost", "value", "low", "high"])
-        table.insert(0, "qid", setup.queries.ids[setup.order[:n_usable]])
+        draws, rankers = self._order[: self._n_usable(estimator)], range(len(self._names))[:2]
+        rows = []
+        for n_draws in range(1, len(draws) + 1):
+            estimate, _ = self._estimate(rankers, confidence, estimator, n_draws)
+            cost = float(self._costs[draws[:n_draws]].sum())
+            rows.append((cost, estimate.value, *estimate.interval))
+        table = pd.DataFrame(rows, columns=["cost", "value", "low", "high"])
+        table.insert(0, "qid", self._pool.queries.ids[draws])
         return table

@@ -113,7 +113,7 @@ class ActiveEvaluator(Campaign):
         fix it, ICLR 2021. C.-E. Särndal, B. Swensson, J. Wretman, Model assisted survey sampling,
         1992.
         """
-        return self._estimate(0, None, confidence, estimator)[0]
+        return self._estimate([0], confidence, estimator)[0]
 
 
 class ActiveComparator(Campaign):
@@ -205,8 +205,7 @@ class ActiveComparator(Campaign):
             raise ValueError(
                 f"between={check.brief(between)} must be two different names of {self.names}."
             )
-        first, second = map(self.names.index, chosen)
-        return self._estimate(first, second, confidence, estimator)[0]
+        return self._estimate([*map(self.names.index, chosen)], confidence, estimator)[0]
 
     def values(
         self, confidence: float = 0.95, *, estimator: str = "assisted"
@@ -225,7 +224,7 @@ class ActiveComparator(Campaign):
         dict from name to Estimate
         """
         return {
-            name: self._estimate(ranker, None, confidence, estimator)[0]
+            name: self._estimate([ranker], confidence, estimator)[0]
             for ranker, name in enumerate(self.names)
         }
 
@@ -248,7 +247,7 @@ class ActiveComparator(Campaign):
         """
 
         def compare(first: int, second: int) -> tuple[Estimate, float]:
-            estimate, sure = self._estimate(first, second, confidence, estimator)
+            estimate, sure = self._estimate([first, second], confidence, estimator)
             return estimate, max(0.0, 1 - _RESERVE * (1 - sure))
 
         means = [mean.value for mean in self.values(confidence, estimator=estimator).values()]

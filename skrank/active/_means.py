@@ -5,7 +5,7 @@ value), or the sum of p over the queries that count: it is the sum over the quer
 plus :math:`p(x) L(x)` over the probability of x among the queries not yet drawn. An estimate is a
 mean of the guesses of all draws, with the weights of Farquhar, Gal and Rainforth (2021, "lure").
 
-The estimate of the mean is a ratio of two such sums. It is the zero in m of
+The estimate of the mean is the quotient of two such sums. It is the zero in m of
 
 .. math:: \sum_j (u_j - (m - \hat m) v_j)
 
@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,17 +25,6 @@ ESTIMATORS = ("assisted", "lure")
 _ALIKE = 1e-10  # pulls below this part of the mean are rounding errors of equal values
 _FEWEST_TO_ASSIST = 4  # fewest queries that count for fitting the slope of "assisted"
 _MEAN_SLOPE, _DEVIATION_OF_SLOPE = 0.5, 0.5  # prior of that slope
-
-
-class Known(NamedTuple):
-    """Sums over the queries that were labelled before the campaign."""
-
-    mass: float = 0.0  # of the frequencies p of those that count
-    total: float = 0.0  # of p times the value of those that count
-    deviation: float = 0.0  # of p times the expected difference of value and mean
-
-
-NOTHING_KNOWN = Known()
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +89,7 @@ def mean_of(
     q: np.ndarray,
     *,
     deviation: np.ndarray | None = None,
-    known: Known = NOTHING_KNOWN,
+    known: np.ndarray | None = None,
     all_count: bool = False,
 ) -> Mean:
     """The mean from the values of draws.
@@ -118,13 +106,20 @@ def mean_of(
         Expected difference of each value and the mean under the label model. The sum over the pool
         is 0; its estimate from the draws, times a fitted slope, is subtracted from the mean (the
         regression estimator of survey sampling, "assisted").
-    known : Known
+    known : bool ndarray of shape (n_queries,), optional
+        True for queries that were labelled before the campaign. Default: none.
     all_count : bool
         True if all queries of the pool are known to count: the mass is 1 and is not estimated.
     """
     if len(draws) == 0:
         return Mean(math.nan)
-    drawn, p, q, n_pool = values[draws], p[draws], q[draws], int(np.count_nonzero(q > 0))
+    known = np.zeros(len(p), np.bool_) if known is None else known
+    known_counts = known & ~np.isnan(values)
+    known_mass = float(p[known_counts].sum())
+    known_total = float(p[known_counts] @ values[known_counts])
+    known_deviation = 0.0 if deviation is None else float(p[known] @ deviation[known])
+    n_pool = int(np.count_nonzero(q > 0))
+    drawn, p, q = values[draws], p[draws], q[draws]
     chance = q / np.maximum(1 - (np.cumsum(q) - q), q)  # among the queries not yet drawn
     part = _lure_parts(len(draws), n_pool)
 
@@ -135,16 +130,16 @@ def mean_of(
 
     counts = ~np.isnan(drawn)
     k = int(np.count_nonzero(counts))
-    masses = part if all_count and deviation is None else guesses(known.mass, counts)
+    masses = part if all_count and deviation is None else guesses(known_mass, counts)
     mass = float(masses.sum())
-    if k == 0 and known.mass == 0:
+    if k == 0 and known_mass == 0:
         return Mean(math.nan)
-    sums = guesses(known.total, np.where(counts, drawn, 0.0))
+    sums = guesses(known_total, np.where(counts, drawn, 0.0))
     value = float(sums.sum() / mass)
     pull, share = (sums - value * masses) / mass, masses / mass
     degrees, leverage = k - 1, None
     if deviation is not None and k >= _FEWEST_TO_ASSIST:
-        surplus = guesses(known.deviation, deviation[draws]) / mass
+        surplus = guesses(known_deviation, deviation[draws]) / mass
         slope, leverage = _slope(surplus - part * surplus.sum(), pull)
         degrees = k - 2
         value -= slope * float(surplus.sum())

@@ -16,14 +16,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._warnings import warn
 from skrank.active._pool import Pool, make_pool
-from skrank.extending import (
-    CascadeTables,
-    Judgments,
-    QuadraticTables,
-    Queries,
-    Ranking,
-    measure,
-)
+from skrank.extending import CascadeTables, Judgments, QuadraticTables, Queries, Ranking, measure
 from skrank.metrics import Metric, metric
 
 if TYPE_CHECKING:
@@ -157,17 +150,13 @@ def _constant_factor(metric: Metric) -> float | None:
 
 
 def label_probabilities(
-    label_model: LabelModel,
-    grades: ArrayLike | None,
-    n_rows: int,
-    labels: ArrayLike | None,
+    label_model: LabelModel, grades: ArrayLike | None, n_rows: int, labels: ArrayLike | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Ascending grades, and the probability of each grade per row; `labels` are those known."""
     known = None if grades is None else _ascending_grades("grades", grades)
     if isinstance(label_model, str):
         check.check_choice("label_model", label_model, ("uniform",))
-        if known is None:
-            known = _assumed_grades(labels)
+        known = _assumed_grades(labels) if known is None else known
         return known, np.full((n_rows, len(known)), 1 / len(known))
     table = check.as_numbers("label_model", label_model, "of rows x grades")
     if table.ndim != 2 or len(table) != n_rows:
@@ -203,7 +192,7 @@ def _assumed_grades(labels: ArrayLike | None) -> np.ndarray:
         return np.unique([*range(int(known.max()) + 1), 1.0, *known])
     warn(
         "grades 0 to 4 are assumed: pass all grades that a label may have, grades=range(5) or, for "
-        "a campaign, design=Design(grades=range(5)).",
+        "a campaign, design=Design(grades=range(5))."
     )
     return np.arange(5.0)
 
@@ -357,14 +346,14 @@ def _cascade_product(labels: RandomLabels) -> np.ndarray:
             a, f = at[:, r], 1 - e[:, r]
             # mean probability to stop one user, given that the document did not stop the other;
             # if f is 0, the document stops all users, and none reaches the ranks below
-            given = np.divide(e[:, r] - m[:, r], f, out=np.zeros(len(f)), where=f > 0)
+            single = np.divide(e[:, r] - m[:, r], f, out=np.zeros(len(f)), where=f > 0)
             both = np.divide(f - e[:, r] + m[:, r], f, out=np.zeros(len(f)), where=f > 0)
             above, below = rank < a[:, None], rank > a[:, None]
             terms, listed = reach * term, a < depth
-            here = e[:, r] * (terms * above).sum(axis=1) + given * (terms * below).sum(axis=1)
+            here = e[:, r] * (terms * above).sum(axis=1) + single * (terms * below).sum(axis=1)
             query, i = np.flatnonzero(listed), a[listed]
             here[listed] += m[listed, r] * weight[i] * reach[query, i]
-            term[query, i] = weight[i] * given[listed]
+            term[query, i] = weight[i] * single[listed]
             reach *= np.where(below, both[:, None], f[:, None])
             total += weight[r] * here
         product[part] = total

@@ -43,12 +43,6 @@ class Pool:
         query = self.queries.row_query
         return np.stack([np.lexsort((random, -scores, query)) for scores in self.scores])
 
-    @cached_property
-    def rank(self) -> np.ndarray:
-        """Rank, from 0, of the entries of each row of `by_rank`."""
-        starts = self.queries.indptr[:-1]
-        return np.arange(self.queries.n_rows) - np.repeat(starts, self.queries.sizes)
-
     def ranked(self, ranker: int, depth: int) -> tuple[np.ndarray, np.ndarray]:
         """Rows of the first `depth` documents of each query, and which of them are retrieved."""
         places = self.queries.indptr[:-1, None] + np.arange(depth)
@@ -60,12 +54,13 @@ class Pool:
         """Rows that some ranker may put among its first `depth` documents, whatever their order."""
         out = np.zeros(self.queries.n_rows, np.bool_)
         row = np.arange(self.queries.n_rows)
+        rank = row - np.repeat(self.queries.indptr[:-1], self.queries.sizes)  # from 0
         for scores, by_rank in zip(self.scores, self.by_rank, strict=True):
             ordered = scores[by_rank]
             # a tied document may have any rank of its group of ties: the first rank counts
-            begins = np.append(True, ordered[1:] != ordered[:-1]) | (self.rank == 0)
+            begins = np.append(True, ordered[1:] != ordered[:-1]) | (rank == 0)
             first = np.maximum.accumulate(np.where(begins, row, 0))
-            reached = (self.rank[first] < depth) & (ordered > -np.inf)
+            reached = (rank[first] < depth) & (ordered > -np.inf)
             out[by_rank[reached]] = True
         return out
 
@@ -96,13 +91,9 @@ def make_pool(scores: list[ArrayLike], groups: ArrayLike | None, seed: int, who:
             "rows, with -inf where a ranker did not retrieve a document."
         )
     for vector in vectors:
-        bad = np.flatnonzero(~(vector < np.inf))  # NaN, too
-        if len(bad):
-            raise check.bad_score(float(vector[bad[0]]), int(bad[0]))
-    ids = require_groups(groups, scores[0], who=who)
-    if len(ids) != len(vectors[0]):
-        raise ValueError(f"groups has {len(ids)} entries for {len(vectors[0])} rows of scores.")
-    queries = Queries.from_groups(ids)
+        if (row := check.first(~(vector < np.inf))) >= 0:  # NaN, too
+            raise check.bad_score(float(vector[row]), row)
+    queries = Queries.from_groups(require_groups(groups, scores[0], who=who))
     rows = np.arange(queries.n_rows) if queries.order is None else queries.order
     return Pool(Queries(queries.ids, queries.indptr), rows, np.stack(vectors)[:, rows], seed)
 
@@ -153,13 +144,11 @@ def item_ids(items: ArrayLike | None, pool: Pool, n_rows: int) -> np.ndarray | N
     return ids
 
 
-def given_labels(labels: ArrayLike | None, grades: np.ndarray, n_rows: int) -> np.ndarray:
+def known_labels(labels: ArrayLike | None, grades: np.ndarray, n_rows: int) -> np.ndarray:
     """Known labels, NaN if unknown; raises an error for labels that are not grades."""
     if labels is None:
         return np.full(n_rows, np.nan)
-    known = check.as_vector("labels", labels)
-    if len(known) != n_rows:
-        raise ValueError(f"labels has {len(known)} entries for {n_rows} rows: give one per row.")
+    known = check.as_vector("labels", labels, n_rows)
     wrong = np.flatnonzero(~np.isnan(known) & ~np.isin(known, grades))
     if len(wrong):
         raise ValueError(
