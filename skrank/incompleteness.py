@@ -32,11 +32,7 @@ ROBUSTNESS_METRICS = (
 _FEWEST_RELEVANT, _FEWEST_OTHER = 1, 10  # a query keeps at least these numbers of documents
 
 
-def reduce_judgments(
-    qrels: object,
-    percent: int,
-    random_state: RandomState = 0,
-) -> trec.Qrels:
+def reduce_judgments(qrels: object, percent: int, random_state: RandomState = 0) -> trec.Qrels:
     """Keep a random share of the judgments of each query, of relevant and of other documents.
 
     For a query with R relevant and N other documents, ``max(1, R * percent // 100)`` relevant and
@@ -316,10 +312,12 @@ def robustness(
         level = {"percent": percent, "repeat": repeat}
         relevant = np.count_nonzero(known.labels[kept] > 0)
         judgments.append(level | {"relevant": relevant, "other": kept.sum() - relevant})
-        for m, (name, one) in enumerate(full.metric_of.items()):
+        for m, (name, metric) in enumerate(full.metric_of.items()):
             at = {"metric": name, **level}
             mean, truth = report.averages[:, m], full.averages[:, m]
-            rows.append(at | _ranking(one, mean, truth) | _power(report.values[:, :, m], bootstrap))
+            rows.append(
+                at | _ranking(metric, mean, truth) | _power(report.values[:, :, m], bootstrap)
+            )
             means += [at | {"run": run, "mean": mean[i]} for i, run in enumerate(named)]
     table, by_run, counts = (pd.DataFrame(records) for records in (rows, means, judgments))
     return Robustness(table, by_run, counts, confidence, full.values.shape[1])

@@ -346,15 +346,15 @@ def _cascade_product(labels: RandomLabels) -> np.ndarray:
             a, f = at[:, r], 1 - e[:, r]
             # mean probability to stop one user, given that the document did not stop the other;
             # if f is 0, the document stops all users, and none reaches the ranks below
-            single = np.divide(e[:, r] - m[:, r], f, out=np.zeros(len(f)), where=f > 0)
-            both = np.divide(f - e[:, r] + m[:, r], f, out=np.zeros(len(f)), where=f > 0)
+            stop_one = np.divide(e[:, r] - m[:, r], f, out=np.zeros(len(f)), where=f > 0)
+            pass_both = np.divide(f - e[:, r] + m[:, r], f, out=np.zeros(len(f)), where=f > 0)
             above, below = rank < a[:, None], rank > a[:, None]
             terms, listed = reach * term, a < depth
-            here = e[:, r] * (terms * above).sum(axis=1) + single * (terms * below).sum(axis=1)
+            here = e[:, r] * (terms * above).sum(axis=1) + stop_one * (terms * below).sum(axis=1)
             query, i = np.flatnonzero(listed), a[listed]
             here[listed] += m[listed, r] * weight[i] * reach[query, i]
-            term[query, i] = weight[i] * single[listed]
-            reach *= np.where(below, both[:, None], f[:, None])
+            term[query, i] = weight[i] * stop_one[listed]
+            reach *= np.where(below, pass_both[:, None], f[:, None])
             total += weight[r] * here
         product[part] = total
     return product

@@ -18,7 +18,7 @@ from skrank._engine.ranking import Ranking
 from skrank._typing import DaskColumn
 from skrank.dask._partitions import aligned_partitions, check_unsplit_queries
 from skrank.evaluation import Report
-from skrank.evaluation._evaluate import DEFAULT_METRICS, by_name, contents, systems_of
+from skrank.evaluation._evaluate import DEFAULT_METRICS, by_name, report_of_values, systems_of
 from skrank.metrics import Metric
 
 
@@ -99,14 +99,13 @@ def evaluate(
         query_weights = check.check_weights(np.concatenate(part_weights), str)
     values, weights, empty = (np.concatenate(array, axis=-1) for array in zip(*arrays, strict=True))
     whole = Measured(values, weights, empty, tuple(chosen.values()))
-    n_rows, n_unjudged, *n_retrieved = np.sum(sizes, axis=0).tolist()
-    if values.shape[-1] == n_rows:
-        check.warn_single_rows(Queries.from_sizes(np.ones(n_rows, np.int64)))
-    arguments = contents(whole, np.concatenate(ids), n_rows, n_unjudged, n_retrieved)
-    top = known.max_grade if max_grade is None else None
-    return Report(
-        [*systems], metric_of=chosen, query_weights=query_weights, max_grade=top, **arguments
-    )
+    numbers = np.sum(sizes, axis=0).tolist()
+    if values.shape[-1] == numbers[0]:
+        check.warn_single_rows(Queries.from_sizes(np.ones(numbers[0], np.int64)))
+    return report_of_values(
+        [*systems], np.concatenate(ids), chosen, whole, numbers, query_weights=query_weights,
+        max_grade=known.max_grade if max_grade is None else None,
+    )  # fmt: skip
 
 
 def _summary(number: int, relevance: Any, groups: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -10,12 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.metric import Measured
 from skrank._engine.names import unique_metrics
 from skrank._typing import Options, RandomState
 from skrank.evaluation import _pair_tests
 from skrank.evaluation._comparison import Comparison
-from skrank.evaluation._evaluate import DEFAULT_METRICS, measured_arrays
+from skrank.evaluation._evaluate import DEFAULT_METRICS, report_of_arrays
 from skrank.evaluation._report import Report, value_notes
 from skrank.metrics import Metric
 
@@ -120,22 +120,18 @@ def compare(
         )
     # raises for fewer than two systems, or an unknown baseline
     _pair_tests.system_pairs(list(systems), baseline)
-    measured, rankings, arguments = measured_arrays(
+    report = report_of_arrays(
         relevance, systems, groups, sample_weight, chosen, max_grade, who="compare"
     )
-    check.warn_single_rows(rankings[0].judgments.queries)
     how: Options = {"baseline": baseline, "confidence": confidence}
-    if len(rankings) == len(systems):
-        return Report(list(systems), **arguments).compare(
+    if len(report.systems) == len(systems):
+        return report.compare(
             test=test, n_resamples=n_resamples, random_state=random_state, progress=progress, **how
         )
     check.check_draws(n_resamples, random_state)
     if test != "max-t":
         raise ValueError(f"test={test!r} does not count seeds: leave test out.")
-    n_seeds = {
-        name: np.size(scores, 1) if np.ndim(scores) == 2 else 1 for name, scores in systems.items()
-    }
-    return _compare_seeds(measured, n_seeds, arguments, how)
+    return _compare_seeds(report, how)
 
 
 def compare_cv(
@@ -199,33 +195,32 @@ def compare_cv(
     )  # fmt: skip
 
 
-def _compare_seeds(
-    measured: Measured, n_seeds: Mapping[Hashable, int], arguments: Options, how: Options
-) -> Comparison:
+def _compare_seeds(report: Report, how: Options) -> Comparison:
     """Compare means over seeds, by a test in which queries and seeds vary.
 
-    `measured` has a ranking for each seed of each system, and `arguments` are those of `Report`.
+    The systems of the report are repeated, once for each of their seeds.
     """
     import pandas as pd
 
-    metrics, weights = arguments["metric_of"], arguments["query_weights"]
+    metrics, weights = report.metric_of, report.query_weights
+    n_seeds = Counter(report.systems)
     ends = np.cumsum([*n_seeds.values()])[:-1]
     # sum, not a method of NumPy, whose order of additions depends on the number of seeds
-    means = [sum(rows / len(rows)) for rows in np.split(measured.means(), ends)]
+    means = [sum(rows / len(rows)) for rows in np.split(report.averages, ends)]
     columns = [
         np.ascontiguousarray(values.T)  # of shape (n_queries, n_seeds)
-        for of_metric in measured.values.swapaxes(0, 1)
+        for of_metric in report.values.transpose(2, 0, 1)
         for values in np.split(of_metric, ends)
     ]
     names = pd.MultiIndex.from_product([metrics, n_seeds], names=["metric", "system"])
     per_query = np.column_stack([values.mean(axis=1) for values in columns])
     return _pair_tests.compare_values(
-        pd.DataFrame(per_query, pd.Index(arguments["queries"], name="qid"), names),
+        pd.DataFrame(per_query, pd.Index(report.queries, name="qid"), names),
         pd.DataFrame(np.array(means), pd.Index(n_seeds, name="system"), [*metrics]),
         metrics,
         weights=weights,
         test="t-test over queries and seeds",
         own_test=partial(_pair_tests.seed_test, columns, weights),
-        notes=value_notes(metrics, arguments["max_grade"]),
+        notes=value_notes(metrics, report.max_grade),
         **how,
     )

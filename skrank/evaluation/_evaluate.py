@@ -73,13 +73,9 @@ def evaluate(
     old     0.50          0.0
     """
     chosen, max_grade = unique_metrics(metrics), check.check_max_grade(max_grade)
-    systems = systems_of(scores)
-    given = groups, sample_weight, chosen, max_grade
-    _, rankings, arguments = measured_arrays(relevance, systems, *given, who="evaluate")
-    check.warn_single_rows(rankings[0].judgments.queries)
-    for ranking in rankings:
-        ranking.warn_if_swapped()
-    return Report(list(systems), **arguments)
+    return report_of_arrays(
+        relevance, systems_of(scores), groups, sample_weight, chosen, max_grade, who="evaluate"
+    )
 
 
 def systems_of(scores: Any) -> dict[Hashable, Any]:
@@ -94,7 +90,7 @@ def by_name(systems: Mapping[Hashable, Any]) -> dict[str, Any]:
     return {SCORES if name is SCORES else f"system {name!r}": systems[name] for name in systems}
 
 
-def measured_arrays(
+def report_of_arrays(
     relevance: ArrayLike,
     systems: Mapping[Hashable, ArrayLike],
     groups: ArrayLike | None,
@@ -103,50 +99,54 @@ def measured_arrays(
     max_grade: int | None,
     *,
     who: str,
-) -> tuple[Measured, list[Ranking], dict[str, Any]]:
-    """Values and rankings of systems, and arguments of a `Report` with a system for each ranking.
-
-    Two-dimensional scores make a ranking of each column.
-    """
+) -> Report:
+    """The report of systems; if `who` is "compare", of each column of their scores."""
     named = by_name(systems)
     check.check_same_index(relevance=relevance, **named, groups=groups, sample_weight=sample_weight)
     judgments = judge(relevance, require_groups(groups, relevance, who=who))
     queries = judgments.queries
     warn_of_cut_queries(relevance, queries.ids, queries.sizes, "rows that are evaluated")
+    check.warn_single_rows(queries)
     weights = check.query_weights(sample_weight, queries)
     rankings: list[Ranking] = []
-    for name, scores in named.items():
+    of_columns: list[Hashable] = []
+    for system, (name, scores) in zip(systems, named.items(), strict=True):
         with nullcontext() if name is SCORES else check.about(name):
             several = who == "compare" and np.ndim(scores) == 2
             columns = np.asarray(scores).T if several else [scores]
             if not len(columns):
                 raise ValueError("scores have no column: pass one per random seed.")
             rankings += [Ranking(judgments, column) for column in columns]
+            of_columns += [system] * len(columns)
+    for ranking in rankings:
+        ranking.warn_if_swapped()
     measured = measure(judgments, rankings, [*metrics.values()], weights, max_grade=max_grade)
-    retrieved = [ranking.n_retrieved for ranking in rankings]
-    arguments = contents(measured, queries.ids, queries.n_rows, judgments.n_unjudged, retrieved)
-    top = judgments.max_grade if max_grade is None else None
-    given = {"metric_of": metrics, "query_weights": weights, "max_grade": top}
-    return measured, rankings, arguments | given
+    numbers = queries.n_rows, judgments.n_unjudged, *(ranking.n_retrieved for ranking in rankings)
+    return report_of_values(
+        of_columns, queries.ids, metrics, measured, numbers, query_weights=weights,
+        max_grade=judgments.max_grade if max_grade is None else None,
+    )  # fmt: skip
 
 
-def contents(
-    measured: Measured, ids: np.ndarray, n_rows: int, n_unjudged: int, n_retrieved: Sequence[int]
-) -> dict[str, Any]:
-    """Arguments of `Report` from the values of queries for each system.
+def report_of_values(
+    systems: Sequence[Hashable],
+    queries: np.ndarray,
+    metrics: Mapping[str, Metric],
+    measured: Measured,
+    numbers: Sequence[int],
+    **known: Any,
+) -> Report:
+    """The report of the values of queries for each system; `known` are further parameters of it.
 
     The numbers are those of rows, of rows without a label, and, by system, of rows with a score
     above -inf.
     """
-    judged = 1.0 - n_unjudged / n_rows
-    return {
-        "queries": ids,
-        "values": measured.values.swapaxes(1, 2),
-        "weights": measured.weights.swapaxes(1, 2),
-        "empty": measured.empty.sum(axis=1),
-        "counts": {
-            "documents": [n_rows] * len(n_retrieved),
-            "judged": [judged] * len(n_retrieved),
-            "retrieved": [number / n_rows for number in n_retrieved],
-        },
+    n_rows, n_unjudged, *n_retrieved = numbers
+    counts = {
+        "documents": [n_rows] * len(systems),
+        "judged": [1.0 - n_unjudged / n_rows] * len(systems),
+        "retrieved": [number / n_rows for number in n_retrieved],
     }
+    values, weights = measured.values.swapaxes(1, 2), measured.weights.swapaxes(1, 2)
+    n_empty = measured.empty.sum(axis=1)
+    return Report(systems, queries, metrics, values, weights, n_empty, counts, **known)

@@ -8,11 +8,7 @@ distance on runs; `select_thresholds` chooses the thresholds of GAP for which it
 
 from skrank.informativeness._distribution import GradeDistribution, maximum_entropy
 from skrank.informativeness._study import Study, study
-from skrank.informativeness._thresholds import (
-    ThresholdChoice,
-    select_thresholds,
-    threshold_grid,
-)
+from skrank.informativeness._thresholds import ThresholdChoice, select_thresholds, threshold_grid
 
 __all__ = [
     "GradeDistribution", "Study", "ThresholdChoice", "maximum_entropy", "select_thresholds",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from skrank.extending import Judgments, QuadraticTables, Queries, Ranking, measure, run_chunks
@@ -46,16 +44,12 @@ class RankedLists:
                 f"most {_MOST_COLUMNS}): bin the labels into grades, such as with numpy.digitize."
             )
 
-    @cached_property
-    def is_listed(self) -> np.ndarray:
-        """True for rows that are ranks of a list."""
-        queries = self.judgments.queries
-        rank = np.arange(queries.n_rows) - np.repeat(queries.indptr[:-1], queries.sizes)
-        return rank < np.repeat(self.retrieved, queries.sizes)
-
     def by_worth(self, worth: np.ndarray) -> Ranking:
         """The documents of each list by descending worth, of shape (n_rows,)."""
-        return Ranking(self.judgments, np.where(self.is_listed, worth, -np.inf))
+        queries = self.judgments.queries
+        rank = np.arange(queries.n_rows) - np.repeat(queries.indptr[:-1], queries.sizes)
+        is_listed = rank < np.repeat(self.retrieved, queries.sizes)
+        return Ranking(self.judgments, np.where(is_listed, worth, -np.inf))
 
     def padded(self, lists: np.ndarray) -> np.ndarray:
         """Column of the document at each rank of some lists; -1 beyond the end of a list."""
@@ -168,7 +162,7 @@ class Expectation:
         )
         place = np.argsort(np.argsort(self.gain, kind="stable"))  # of each column, by gain
         low, high = (
-            forms.expected(_one_hot(np.sort(np.append(places, len(places))[columns]), places))[0]
+            forms.expected(_sorted_lists(columns, places))[0]
             for places in (place, len(place) - 1 - place)
         )
         worst, best = (end[lists] for end in self.ends)
@@ -179,6 +173,7 @@ class Expectation:
         return solution._replace(mean=worst + slope * (solution.mean - low))
 
 
-def _one_hot(sorted_places: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """The distributions of certain grades: 1 where the place is that of the column."""
-    return (sorted_places == place[:, None, None]).astype(np.float64)
+def _sorted_lists(columns: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Lists sorted by the place of the column, as distributions: 1 for the grade at a rank."""
+    place = np.sort(np.append(places, len(places))[columns])  # the last beyond the end of a list
+    return (place == places[:, None, None]).astype(np.float64)

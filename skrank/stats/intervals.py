@@ -187,7 +187,7 @@ def bootstrap_interval(
         warn(
             f"confidence={confidence:g} leaves {beyond * n_resamples:.2g} of {n_resamples} "
             "resamples beyond each end of an interval, so the ends are random: pass "
-            f"n_resamples={enough} or more.",
+            f"n_resamples={enough} or more."
         )
 
     def interval(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:

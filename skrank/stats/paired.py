@@ -190,10 +190,7 @@ def paired_t(
 
 @check.of_one_matrix
 def wilcoxon(
-    scores: ArrayLike,
-    *,
-    pairs: int | ArrayLike | None = None,
-    nan: str = "drop",
+    scores: ArrayLike, *, pairs: int | ArrayLike | None = None, nan: str = "drop"
 ) -> PairedTest:
     """Wilcoxon's signed-rank test.
 
@@ -215,11 +212,8 @@ def wilcoxon(
     >>> stats.wilcoxon([[0.5, 0.4], [0.7, 0.4], [0.6, 0.5], [0.9, 0.6]]).p_value
     array([0.125])
     """
-
-    def block(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
-        return moments(z)[0], *_signed_rank_test(z)
-
-    return run_test("Wilcoxon signed-rank test", SystemPairs(scores, pairs, nan, grid=True), block)
+    chosen = SystemPairs(scores, pairs, nan, grid=True)
+    return run_test("Wilcoxon signed-rank test", chosen, _signed_rank_test)
 
 
 @check.of_one_matrix
@@ -312,16 +306,27 @@ def randomisation_test(
     return run_test("randomisation test", chosen, block, progress=progress)
 
 
-def _flip_p_value(z: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
-    """Share of sign flips of each row whose sum is at least as far from 0 as that of the row."""
+def _flip_p_value(z: np.ndarray, n_resamples: int, seed: int = 0) -> np.ndarray:
+    """Share of sign flips of each row whose sum is at least as far from 0 as that of the row.
+
+    If at most `n_resamples` flips are possible, all are visited.
+    """
     n_queries = z.shape[1]
+    every = n_queries <= math.log2(n_resamples)
+    blocks = _resampling.sign_flips(n_queries, n_resamples, seed)
+    if every:
+        blocks = iter([_resampling.every_flip(n_queries)])
+    total = z.sum(axis=1, keepdims=True)
+    bound = np.abs(total) - ROUNDING * np.abs(z).sum(axis=1, keepdims=True)
+    # if the flipped values sum to f, the sum becomes total - 2 f
+    low, high = (total - bound) / 2, (total + bound) / 2
+    reached, n_flips = np.zeros(len(z), np.int64), 0
     with _resampling.one_thread():
-        if n_queries <= math.log2(n_resamples):
-            return _flip_shares(z)
-        counts = np.zeros(len(z), np.int64)
-        for flips in _resampling.sign_flips(n_queries, n_resamples, seed):
-            counts += _flip_counts(z, flips)
-    return _resampling.share_reached(counts, n_resamples, every=False)
+        for flips in blocks:
+            flipped = z @ flips.T
+            reached += np.count_nonzero((flipped <= low) | (flipped >= high), axis=1)
+            n_flips += len(flips)
+    return _resampling.share_reached(reached, n_flips, every=every)
 
 
 @check.of_one_matrix
@@ -390,14 +395,14 @@ def block_width(n_resamples: int) -> int:
     return max(1, 2**18 // n_resamples)
 
 
-def _signed_rank_test(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Smaller sum of ranks, and p-value, of each row of differences."""
+def _signed_rank_test(z: np.ndarray, _: Weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean, smaller sum of ranks, and p-value, of each row of differences."""
     # zeros have the lowest ranks, so dropping them lowers all other ranks
     ranks = scipy.stats.rankdata(np.abs(z), axis=1) - (z == 0).sum(axis=1, keepdims=True)
     signed = np.sign(z) * ranks
     statistic = np.minimum(*(np.maximum(sign * signed, 0).sum(axis=1) for sign in (1, -1)))
     if z.shape[1] <= _MOST_EXACT:  # older versions of scipy approximate if there are ties
-        return statistic, _flip_shares(signed)
+        return moments(z)[0], statistic, _flip_p_value(signed, 2**_MOST_EXACT)
     # scipy chooses one method, exact or approximate, for all rows of a call: rows with ties are
     # tested in a separate call
     sizes, p_value = np.sort(np.abs(z), axis=1), np.ones(len(z))
@@ -405,20 +410,4 @@ def _signed_rank_test(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     for rows in (~tied, tied & (sizes[:, -1] > 0)):
         if rows.any():
             p_value[rows] = scipy.stats.wilcoxon(z[rows], axis=1).pvalue
-    return statistic, p_value
-
-
-def _flip_counts(signed: np.ndarray, flips: np.ndarray) -> np.ndarray:
-    """Number of sign flips after which the sum of a row is at least as far from 0 as before."""
-    total = signed.sum(axis=1, keepdims=True)
-    bound = np.abs(total) - ROUNDING * np.abs(signed).sum(axis=1, keepdims=True)
-    # if the flipped values sum to f, the sum becomes total - 2 f
-    low, high = (total - bound) / 2, (total + bound) / 2
-    flipped = signed @ flips.T
-    return np.count_nonzero((flipped <= low) | (flipped >= high), axis=1)
-
-
-def _flip_shares(signed: np.ndarray) -> np.ndarray:
-    """Share of all sign flips after which the sum of a row is at least as far from 0 as before."""
-    flips = _resampling.every_flip(signed.shape[1])
-    return _flip_counts(signed, flips) / len(flips)
+    return moments(z)[0], statistic, p_value

@@ -77,13 +77,15 @@ class Batch:
         if offsets is None:
             self.sizes = kept.sum(axis=1)
         else:
-            edges, n_rows = _whole_numbers("offsets", offsets), len(kept)
-            if not len(edges) or edges[0] != 0 or edges[-1] != n_rows or (np.diff(edges) < 0).any():
+            edges, n_rows = on_host("offsets", offsets), len(kept)
+            are_whole = edges.ndim == 1 and len(edges) > 0 and (edges % 1 == 0).all()
+            if not are_whole or [edges[0], edges[-1]] != [0, n_rows] or (np.diff(edges) < 0).any():
                 raise ValueError(
-                    f"offsets must begin with 0, never fall, and end with the number of rows, "
-                    f"{n_rows}, such as numpy.append(0, numpy.cumsum(sizes))."
+                    f"offsets must be whole numbers in one dimension that begin with 0, never "
+                    f"fall, and end with the number of rows, {n_rows}, such as "
+                    "numpy.append(0, numpy.cumsum(sizes))."
                 )
-            self.sizes = np.diff(np.append(0, np.cumsum(kept))[edges])
+            self.sizes = np.diff(np.append(0, np.cumsum(kept))[edges.astype(np.int64)])
         self.filled = self.sizes > 0
         self.rows = slice(None) if kept.all() else np.flatnonzero(kept)
         self.labels = graded.ravel()[self.rows]
@@ -158,11 +160,3 @@ def on_host(name: str, values: Values) -> np.ndarray:
     if array.size == 0:
         return np.zeros(array.shape)
     return check.as_vector(name, array.ravel()).reshape(array.shape)
-
-
-def _whole_numbers(name: str, values: Values) -> np.ndarray:
-    """`values` in int64, after a check that they are whole numbers in one dimension."""
-    numbers = on_host(name, values)
-    if numbers.ndim != 1 or (numbers != np.rint(numbers)).any():
-        raise ValueError(f"{name} must be whole numbers in one dimension.")
-    return numbers.astype(np.int64)

@@ -145,9 +145,8 @@ class QueryDataset(Dataset):
         shape = "an array of shape (n_rows, n_features)"
         self.X = csr_matrix(X) if issparse(X) else check.unmasked("X", X, shape)
         self.labels = check.as_vector("relevance", check.without_index(relevance))
-        bad = np.flatnonzero(check.are_no_labels(self.labels))
-        if len(bad):
-            raise check.bad_label(float(self.labels[bad[0]]), int(bad[0]))
+        if (row := check.first(check.are_no_labels(self.labels))) >= 0:
+            raise check.bad_label(float(self.labels[row]), row)
         n_rows = len(self.labels)
         if self.X.ndim != 2 or self.X.shape[0] != n_rows or self.X.dtype.kind not in "fiub":
             raise ValueError(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import distributed, nn
 
 from skrank import _validation as check
 from skrank.extending import plain_up_to
@@ -14,7 +14,6 @@ from skrank.metrics import Metric
 from skrank.objectives import LambdaRank, Objective, Softmax, as_objective
 from skrank.torch._batch import Batch, Values
 from skrank.torch._native import Terms, native_losses, why_no_native_path
-from skrank.torch._ranks import n_ranks, total_over
 
 if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
@@ -175,12 +174,21 @@ class RankingLoss(nn.Module):
         if weights is not None:
             weight *= batch.weights(weights)
         if self.reduction == "mean":
-            total, ranks = float(weight.sum()), n_ranks(self.process_group) if self.training else 1
-            if ranks > 1:
-                total = total_over(total, batch.device, self.process_group)
+            total, n_processes = self._over_processes(float(weight.sum()), batch.device)
             if total > 0:
-                weight = weight / total * ranks  # one over the sum may be infinite
+                weight = weight / total * n_processes  # one over the sum may be infinite
         return weight
+
+    def _over_processes(self, number: float, device: torch.device) -> tuple[float, int]:
+        """Sum of a number over the processes that train together, and how many these are."""
+        if not (self.training and distributed.is_available() and distributed.is_initialized()):
+            return number, 1
+        n_processes = distributed.get_world_size(self.process_group)
+        if n_processes <= 1:  # -1 if this process is not in the group
+            return number, 1
+        total = torch.tensor(number, dtype=torch.float64, device=device)
+        distributed.all_reduce(total, group=self.process_group)
+        return total.item(), n_processes
 
 
 class _WithGradient(torch.autograd.Function):

@@ -206,11 +206,10 @@ class NeuralRanker(Ranker):
         """
         rows = in_single(self._scaled(self._checked(X)))
         scores = self.net_.predict(rows).reshape(-1).astype(np.float64)
-        bad = np.flatnonzero(~np.isfinite(scores))
-        if len(bad):
+        if (row := check.first(~np.isfinite(scores))) >= 0:
             raise ValueError(
-                f"the network gives row {bad[0]} of X the score {scores[bad[0]]}: scale the "
-                "features, or lower learning_rate."
+                f"the network gives row {row} of X the score {scores[row]}: scale the features, or "
+                "lower learning_rate."
             )
         return scores
 
