@@ -29,19 +29,19 @@ def write_atomically(path: str | PathLike[str], data: bytes) -> None:
     OSError
         If the file cannot be written; the error names `path`.
     """
-    given = os.fspath(path)
+    name = os.fspath(path)
     unfinished = None
     try:
-        exists = _exists(given)
+        exists = _exists(name)
         # /dev/stdout may be a regular file, to which other programs write, too
-        if os.path.abspath(given).startswith(("/dev/", "/proc/")) or (
-            exists and not os.path.isfile(given)
+        if os.path.abspath(name).startswith(("/dev/", "/proc/")) or (
+            exists and not os.path.isfile(name)
         ):
-            stream = _STREAMS.get(given, given)
+            stream = _STREAMS.get(name, name)
             with open(stream, "ab", closefd=isinstance(stream, str)) as device:
                 device.write(data)
             return
-        target = os.path.realpath(given)
+        target = os.path.realpath(name)
         if exists:
             open(target, "r+b").close()  # raises if the file is read-only
         # a short name, since that of the target may have the greatest length already
@@ -54,7 +54,7 @@ def write_atomically(path: str | PathLike[str], data: bytes) -> None:
             shutil.copymode(target, unfinished)
         os.replace(unfinished, target)
     except OSError as error:
-        raise OSError(error.errno, error.strerror, given) from error
+        raise OSError(error.errno, error.strerror, name) from error
     finally:
         if unfinished is not None:
             with suppress(FileNotFoundError):  # renamed, or never created
@@ -94,10 +94,10 @@ def content_of(source: Source) -> bytes:
         if os.path.isdir(source or "."):
             raise ValueError(f"{name_of(source)!r} is a folder: name a file.")
         with open(source, "rb") as file:
-            given: bytes | str = file.read()
+            data = file.read()
     else:
-        given = source.read()
-    data = given.encode(errors="surrogateescape") if isinstance(given, str) else given
+        content = source.read()
+        data = content if isinstance(content, bytes) else content.encode(errors="surrogateescape")
     for magic, module in _MODULES.items():
         if data.startswith(magic):
             try:

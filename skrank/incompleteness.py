@@ -315,9 +315,8 @@ def robustness(
         for m, (name, metric) in enumerate(full.metric_of.items()):
             at = {"metric": name, **level}
             mean, truth = report.averages[:, m], full.averages[:, m]
-            rows.append(
-                at | _ranking(metric, mean, truth) | _power(report.values[:, :, m], bootstrap)
-            )
+            values = report.values[:, :, m]
+            rows.append(at | _ranking(metric, mean, truth) | _power(values, bootstrap))
             means += [at | {"run": run, "mean": mean[i]} for i, run in enumerate(named)]
     table, by_run, counts = (pd.DataFrame(records) for records in (rows, means, judgments))
     return Robustness(table, by_run, counts, confidence, full.values.shape[1])

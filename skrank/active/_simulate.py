@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -175,23 +176,19 @@ def simulate(
     truth = float(p @ np.where(is_counted, loss, 0.0) / (p @ is_counted))
     deviation = moments.deviation(p) if moments is not None and estimator == "assisted" else None
     all_count = estimator == "lure" and bool(is_counted.all())
-    seeds = np.random.SeedSequence(check.check_random_state(random_state)).generate_state(
-        n_campaigns
-    )
-    rows: list[tuple[float, ...]] = []
+    estimate = partial(mean_of, loss, p=p, q=q, deviation=deviation, all_count=all_count)
+    sequence = np.random.SeedSequence(check.check_random_state(random_state))
+    seeds = sequence.generate_state(n_campaigns)
     means: list[list[Mean]] = []
-    for seed in tracked(seeds.tolist(), progress, "campaigns"):
+    drawn, paid = np.empty((2, n_campaigns, len(limits)))
+    for campaign, seed in enumerate(tracked(seeds.tolist(), progress, "campaigns")):
         order = drawing_order(q, seed)
-        spent = np.append(0.0, np.cumsum(cost[order]))
-        means.append([])
-        for budget in limits:
-            draws = order[: np.count_nonzero(fits(spent[1:], budget))]
-            mean = mean_of(loss, draws, p, q, deviation=deviation, all_count=all_count)
-            means[-1].append(mean)
-            sizes = mean.n_counted, len(draws), spent[len(draws)]
-            rows.append((mean.value, mean.standard_error, *sizes))
-    table = np.array(rows, dtype=np.float64).reshape(n_campaigns, len(limits), -1)
-    value, error, counted, drawn, paid = np.moveaxis(table, 2, 0)
+        spent = np.cumsum(cost[order])
+        n_draws = np.count_nonzero(fits(spent[:, None], limits), axis=0)
+        means.append([estimate(draws=order[:n]) for n in n_draws])
+        drawn[campaign], paid[campaign] = n_draws, np.append(0.0, spent)[n_draws]
+    rows = [[(mean.value, mean.standard_error, mean.n_counted) for mean in row] for row in means]
+    value, error, counted = np.moveaxis(np.array(rows, dtype=np.float64), 2, 0)
     typical = typical_number(counted, drawn, paid, float(q @ cost))
     value, error = np.where(complete, truth, value), np.where(complete, 0.0, error)
     return Simulation(limits, truth, value, error, drawn, counted, typical, complete, means)

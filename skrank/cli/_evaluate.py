@@ -39,8 +39,7 @@ _TOOLS = ("trec_eval", "ir_measures", "lightgbm", "xgboost", "catboost")
 def add_arguments(parser: Parser, name: str) -> None:
     """Add the arguments of one of the commands."""
     parser.description = f"{str(parser.description).rstrip('.')}, in the order of trec_eval."
-    parser.set_defaults(run=_run, view=name, names=None, progress=None)
-    parser.set_defaults(confidence=0.95, test="max-t", baseline=None)
+    parser.set_defaults(run=_run, view=name, progress=None, test="max-t", baseline=None)
     line = "FILE or NAME=FILE: query, Q0, document, rank, score, tag"
     parser.add_argument("qrels", metavar="QRELS", help="query, iteration, document, label")
     if name == "compare":
@@ -104,7 +103,7 @@ def _add_metrics(parser: Parser) -> None:
     text = "prefix of metrics without one; with trec_eval's, missing queries are skipped without -c"
     parser.add_argument("--names", choices=_TOOLS, help=text)
     text = "of intervals, and of what is called significant (default: 0.95)"
-    parser.add_argument("--confidence", metavar="LEVEL", type=float, help=text)
+    parser.add_argument("--confidence", metavar="LEVEL", type=float, default=0.95, help=text)
 
 
 def _add_conventions(parser: Parser) -> None:
@@ -190,9 +189,9 @@ def _text(
     if form == "trec_eval":
         return trec_eval_lines(report, per_query=view == "per_query")
     if form == "html":
-        made = f"skrank {skrank.__version__}: {shlex.join(['skrank', *arguments.words])}"
+        command = f"skrank {skrank.__version__}: {shlex.join(['skrank', *arguments.words])}"
         title = "Comparison of runs" if view == "compare" else "Evaluation of runs"
-        return page(report, names, how, notes, made, title)
+        return page(report, names, how, notes, command, title)
     if form in ("latex", "markdown"):
         table = report.compare(**how) if view == "compare" else report
         if form == "latex":

@@ -49,6 +49,8 @@ def _run(arguments: argparse.Namespace) -> str:
     paths = [_output.split_name(run)[1] for run in files]
     parser.check_files([*judgments, *paths], arguments.output)
     parser.checked("-m/--metric", unique_metrics, arguments.metric)
+    if trained and arguments.weights is not None:
+        parser.error("argument --weights: linear trains them: choose --method rrf.")
     with check.words_of_the_command():
         return _fused(arguments, judgments, files)
 
@@ -56,28 +58,21 @@ def _run(arguments: argparse.Namespace) -> str:
 def _fused(arguments: argparse.Namespace, judgments: list[str], files: list[str]) -> str:
     """Write the fused run, and return the table of its value and weights, if there is one."""
     reading = {"columns": arguments.columns, "duplicates": arguments.duplicates}
-    qrels = None
-    with check.about("the first file has judgments with --method linear, none with --method rrf"):
-        if judgments:
-            qrels = trec.read_qrels(_output.source(judgments[0]), **reading)
-    runs = trec.read_runs(_output.named_sources(files), **reading)
+    qrels, method = None, arguments.method
     weights = None if arguments.weights is None else arguments.weights.split(",")
     if judgments:
         from skrank.rankers import LinearRanker
 
-        if weights is not None:
-            arguments.parser.error("argument --weights: linear trains them: choose --method rrf.")
-        weights = LinearRanker(arguments.metric, positive=True)
+        what = "the first file has judgments with --method linear, none with --method rrf"
+        with check.about(what):
+            qrels = trec.read_qrels(_output.source(judgments[0]), **reading)
+        weights, method = LinearRanker(arguments.metric, positive=True), "weighted_sum"
+    runs = trec.read_runs(_output.named_sources(files), **reading)
+    norm = None if arguments.norm == "none" else arguments.norm
     fused = trec.fuse(
-        runs,
-        "weighted_sum" if judgments else arguments.method,
-        norm=None if arguments.norm == "none" else arguments.norm,
-        rrf_k=arguments.rrf_k,
-        weights=weights,
-        qrels=qrels,
-        n_splits=arguments.n_splits,
-        name=arguments.name,
-    )
+        runs, method, norm=norm, rrf_k=arguments.rrf_k, weights=weights, qrels=qrels,
+        n_splits=arguments.n_splits, name=arguments.name,
+    )  # fmt: skip
     written = fused.top(arguments.k)
     _output.deliver(trec.run_lines(written).rstrip(), arguments.output)
     if arguments.output in (None, "-") or qrels is None or fused.weights is None:

@@ -7,7 +7,6 @@ the data, which this file fills in.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +20,12 @@ CURVE = tuple(str(InterpolatedPrecision(recall=level)) for level in ELEVEN_LEVEL
 
 
 def page(
-    report: Report, names: Sequence[str], how: Options, notes: Sequence[str], made: str, title: str
+    report: Report,
+    names: Sequence[str],
+    how: Options,
+    notes: Sequence[str],
+    command: str,
+    title: str,
 ) -> str:
     """The page of a report.
 
@@ -29,12 +33,14 @@ def page(
     ----------
     report : Report
         With the columns of `names` and `CURVE`.
-    names : sequence of str
+    names : list of str
         Columns to show; runs are sorted by the first.
     how : dict
         Options of the comparison of the runs.
-    notes, made, title : str
-        How queries without a relevant document count, and other facts; how the page was made.
+    notes : list of str
+        How queries without a relevant document count, and other facts.
+    command, title : str
+        What makes the page, and its title.
 
     Returns
     -------
@@ -45,7 +51,7 @@ def page(
     runs = np.argsort(-signs[0] * report.averages[:, columns[0]], kind="stable")
     means = report.to_frame(how["confidence"])[["mean", "low", "high"]].to_numpy()
     data = {
-        "title": title, "made": made, "notes": notes, "confidence": 100 * how["confidence"],
+        "title": title, "made": command, "notes": notes, "confidence": 100 * how["confidence"],
         "metrics": names, "signs": signs, "levels": ELEVEN_LEVELS,
         "queries": report.queries.tolist(),
         "runs": [str(report.systems[run]) for run in runs],

@@ -217,10 +217,7 @@ def _compare_seeds(report: Report, how: Options) -> Comparison:
     return _pair_tests.compare_values(
         pd.DataFrame(per_query, pd.Index(report.queries, name="qid"), names),
         pd.DataFrame(np.array(means), pd.Index(n_seeds, name="system"), [*metrics]),
-        metrics,
-        weights=weights,
-        test="t-test over queries and seeds",
+        metrics, weights=weights, test="t-test over queries and seeds",
         own_test=partial(_pair_tests.seed_test, columns, weights),
-        notes=value_notes(metrics, report.max_grade),
-        **how,
-    )
+        notes=value_notes(metrics, report.max_grade), **how,
+    )  # fmt: skip

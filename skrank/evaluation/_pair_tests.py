@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from skrank import _validation as check
-from skrank._typing import Options
+from skrank._typing import Options, Weights
 from skrank.evaluation._comparison import TESTS, Comparison
 from skrank.metrics import Metric
 
@@ -29,7 +29,7 @@ def compare_values(
     means: pd.DataFrame,
     metric_of: Mapping[str, Metric],
     *,
-    weights: np.ndarray | None = None,
+    weights: Weights = None,
     baseline: Hashable = None,
     test: str = "max-t",
     confidence: float = 0.95,
@@ -126,7 +126,7 @@ def system_pairs(systems: Sequence[Hashable], baseline: Any) -> np.ndarray:
 
 
 def seed_test(
-    by_seed: Sequence[np.ndarray], weights: np.ndarray | None, pairs: np.ndarray, alpha: float
+    by_seed: Sequence[np.ndarray], weights: Weights, pairs: np.ndarray, alpha: float
 ) -> Tested:
     """t-test of means over seeds, in which queries and seeds vary.
 
@@ -141,7 +141,7 @@ def seed_test(
 
 
 def _over_seeds(
-    first: np.ndarray, second: np.ndarray, weights: np.ndarray | None
+    first: np.ndarray, second: np.ndarray, weights: Weights
 ) -> tuple[float, float, float]:
     """Mean difference, its standard error, and Satterthwaite's degrees of freedom."""
     from skrank.stats._pairs import student_t
@@ -163,7 +163,7 @@ def _over_seeds(
     return mean[0], np.sqrt(variance), freedom
 
 
-def _variance_of_seeds(values: np.ndarray, weights: np.ndarray | None) -> tuple[float, float]:
+def _variance_of_seeds(values: np.ndarray, weights: Weights) -> tuple[float, float]:
     """Variance of the mean over seeds, without and with the interaction of seeds and queries.
 
     A seed may suit some queries more than others. The variance over queries contains that
@@ -257,10 +257,10 @@ def _by_t(mean: np.ndarray, error: np.ndarray, freedom: np.ndarray, alpha: float
 
 
 def paired_effects(
-    values: pd.DataFrame, pairs: np.ndarray, weights: np.ndarray | None
+    values: pd.DataFrame, pairs: np.ndarray, weights: Weights
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Cohen's d of each pair of columns, and the numbers of queries ahead and behind."""
-    from skrank.stats._pairs import SystemPairs, Weights, moments, standardised
+    from skrank.stats._pairs import SystemPairs, moments, standardised
 
     def effects(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
         return standardised(*moments(z, w)), (z > 0).sum(axis=1), (z < 0).sum(axis=1)

@@ -220,16 +220,11 @@ def maximum_entropy(
     probabilities = np.zeros((n_ranks, len(inside)))
     probabilities[:, lists.labels.astype(np.int64)] = solution.p[:, 0].T
     return GradeDistribution(
-        metric=chosen,
-        value=value,
-        expected=float(solution.mean[0]),
-        probabilities=probabilities,
-        retrieved=inside,
-        relevant=np.concatenate((inside[:1], in_query)),
-        entropy=float(solution.entropy[0]),
-        n_steps=int(solution.steps[0]),
+        metric=chosen, value=value, expected=float(solution.mean[0]), probabilities=probabilities,
+        retrieved=inside, relevant=np.concatenate((inside[:1], in_query)),
+        entropy=float(solution.entropy[0]), n_steps=int(solution.steps[0]),
         converged=bool(solution.done[0]),
-    )
+    )  # fmt: skip
 
 
 def _document_counts(parameter: str, values: Sequence[int]) -> np.ndarray:

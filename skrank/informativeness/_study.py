@@ -255,17 +255,10 @@ def study(
             "k."
         )
     return Study(
-        metrics=tuple(asked),
-        rel=levels,
-        lists=pd.concat(table, ignore_index=True),
-        values=values,
-        errors=errors,
-        converged=converged,
-        uninformed=uninformed,
-        n_left_out=n_left_out,
-        k=k,
+        metrics=tuple(asked), rel=levels, lists=pd.concat(table, ignore_index=True), values=values,
+        errors=errors, converged=converged, uninformed=uninformed, n_left_out=n_left_out, k=k,
         condensed=condensed,
-    )
+    )  # fmt: skip
 
 
 def _parts(judged: pd.DataFrame, runs: dict[str, trec.Run]) -> Iterator[pd.DataFrame]:

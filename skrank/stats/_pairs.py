@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.stats
@@ -12,8 +12,7 @@ from scipy.special import stdtrit
 
 from skrank import _validation as check
 from skrank._progress import progress as progress_bar
-
-Weights: TypeAlias = np.ndarray | None  # of shape (n_queries,); None: equal weights
+from skrank._typing import Weights
 
 ROUNDING = 1e-12  # differences of at most this share of the largest |score| are set to 0
 EQUAL = 1 - 1e-9  # t >= EQUAL * u counts as t >= u, so that rounding does not break ties

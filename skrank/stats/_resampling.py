@@ -11,7 +11,8 @@ import numpy as np
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from skrank._progress import Bar
-from skrank.stats._pairs import ROUNDING, Weights, moments, standardised, variance_factors
+from skrank._typing import Weights
+from skrank.stats._pairs import ROUNDING, moments, standardised, variance_factors
 
 _CELLS = 2**20  # most numbers in a block of resamples x queries: 8 MB, for the processor's cache
 _ROWS = 1024  # most resamples in a block

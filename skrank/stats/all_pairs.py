@@ -12,17 +12,8 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._progress import Bar
 from skrank._progress import progress as progress_bar
-from skrank.stats import _resampling
-from skrank.stats._pairs import (
-    EQUAL,
-    ROUNDING,
-    Block,
-    SystemPairs,
-    Weights,
-    effective_size,
-    moments,
-    standardised,
-)
+from skrank._typing import Weights
+from skrank.stats import _pairs, _resampling
 from skrank.stats.paired import PairedTest
 
 _CACHED = 2**18  # most numbers in a chunk of resamples x pairs: 2 MB, for the processor's cache
@@ -111,14 +102,14 @@ def max_t(
     """
     confidence, alpha = check.check_confidence(confidence)
     n_resamples, seed = check.check_draws(n_resamples, random_state)
-    chosen = SystemPairs(scores, pairs, nan, weights=weights)
+    chosen = _pairs.SystemPairs(scores, pairs, nan, weights=weights)
     mean, variance = chosen.apply(_mean_and_variance, 2)
     error = np.sqrt(variance)
-    t = standardised(mean, error)
+    t = _pairs.standardised(mean, error)
     with progress_bar(progress, n_resamples, "resamples") as bar:
         blocks = list(chosen.blocks(len(chosen)))
         nulls = _null_distributions(blocks, variance, max(1, n_resamples // 2), seed, bar)
-    p_value, critical = _share(nulls, np.abs(t) * EQUAL), _critical(nulls, alpha)
+    p_value, critical = _share(nulls, np.abs(t) * _pairs.EQUAL), _critical(nulls, alpha)
     # half the width of the intervals; constant differences have the error 0
     constant = np.where((t != 0) & (p_value >= alpha), math.inf, 0.0)
     half = np.where(error > 0, critical * np.where(error > 0, error, 1), constant)
@@ -130,7 +121,7 @@ def max_t(
 
 def _mean_and_variance(z: np.ndarray, w: Weights) -> tuple[np.ndarray, np.ndarray]:
     """Mean of each row, and the variance of the mean if weights do not affect the variance."""
-    return moments(z, w)[0], moments(z)[1] ** 2 / effective_size(z.shape[1], w)
+    return _pairs.moments(z, w)[0], _pairs.moments(z)[1] ** 2 / _pairs.effective_size(z.shape[1], w)
 
 
 class _Null(NamedTuple):
@@ -156,7 +147,7 @@ def _critical(nulls: Sequence[_Null], alpha: float) -> float:
     """Smallest resampled t above which p-values are below alpha; infinite if there is none."""
     candidates = np.unique(np.concatenate([null.t for null in nulls]))
     significant = _share(nulls, np.nextafter(candidates, math.inf)) < alpha
-    return float(candidates[significant.argmax()] / EQUAL) if significant.any() else math.inf
+    return float(candidates[significant.argmax()] / _pairs.EQUAL) if significant.any() else math.inf
 
 
 # Resamples as coefficients of the differences, of shape (n_resamples, n_queries): how often each
@@ -166,7 +157,7 @@ _Sample: TypeAlias = tuple[np.ndarray, ...]
 
 
 def _null_distributions(
-    blocks: list[Block], variance: np.ndarray, n_resamples: int, seed: int, bar: Bar
+    blocks: list[_pairs.Block], variance: np.ndarray, n_resamples: int, seed: int, bar: Bar
 ) -> tuple[_Null, _Null]:
     """Distributions of abs(t) from `n_resamples` changes of signs, and from as many draws."""
     weights = np.zeros(len(blocks[0].kept))
@@ -174,9 +165,9 @@ def _null_distributions(
         weights[block.kept] = 1.0 if block.weights is None else block.weights
     used = weights > 0
     blocks = [block._replace(kept=block.kept[used]) for block in blocks]
-    shifted = [b._replace(z=_resampling.centred(b.z, moments(b.z)[0])) for b in blocks]
+    shifted = [b._replace(z=_resampling.centred(b.z, _pairs.moments(b.z)[0])) for b in blocks]
     w = weights[used]
-    n, part = len(w), effective_size(len(w), w) / len(w) / 2
+    n, part = len(w), _pairs.effective_size(len(w), w) / len(w) / 2
     every = n <= math.log2(n_resamples) + 1
     flips = [_resampling.every_flip(n)] if every else _resampling.sign_flips(n, n_resamples, seed)
     signs = (1 - 2 * flip for flip in flips)
@@ -194,7 +185,7 @@ def _null_distributions(
 
 
 def _resampled_t(
-    blocks: list[Block], least: np.ndarray | float, samples: Iterator[_Sample], bar: Bar
+    blocks: list[_pairs.Block], least: np.ndarray | float, samples: Iterator[_Sample], bar: Bar
 ) -> np.ndarray:
     """The largest abs(t) of all pairs in each resample, ascending, of variances from `least` on."""
     n_pairs = sum(len(block.pairs) for block in blocks)
@@ -208,14 +199,14 @@ def _resampled_t(
             mean, variance = np.empty((2, len(part[0]), n_pairs))
             for block, squares, places in zip(blocks, z_squared, columns, strict=True):
                 mean[:, places], variance[:, places] = _resampled_moments(block, squares, part)
-            t_squared = standardised(mean**2, np.maximum(variance, least))
+            t_squared = _pairs.standardised(mean**2, np.maximum(variance, least))
             largest.append(t_squared.max(axis=1))
             bar.update(len(mean))
     return np.sort(np.sqrt(np.concatenate(largest)))
 
 
 def _resampled_moments(
-    block: Block, z_squared: np.ndarray, sample: _Sample
+    block: _pairs.Block, z_squared: np.ndarray, sample: _Sample
 ) -> tuple[np.ndarray, np.ndarray]:
     """Means and the variances of these means, of shape (n_resamples, n_pairs)."""
     n_queries = block.z.shape[1]
@@ -227,7 +218,7 @@ def _resampled_moments(
     total[total == 0] = 1
     mean, squares = drawn / number @ block.z.T, counts / number @ z_squared.T
     spread = squares - mean**2
-    spread[spread <= ROUNDING * squares] = 0
+    spread[spread <= _pairs.ROUNDING * squares] = 0
     if block.weights is not None:
         mean = weight / total @ block.z.T
     spread *= square.sum(axis=1, keepdims=True) / total**2 * n_queries / (n_queries - 1)

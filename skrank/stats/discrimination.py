@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank.stats._pairs import SystemPairs, Weights, moments
+from skrank._typing import Weights
+from skrank.stats._pairs import SystemPairs, moments
 from skrank.stats._resampling import centred_draws
 from skrank.stats.paired import PairedTest, achieved_level, block_width
 

@@ -14,17 +14,9 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._printed import Printed
 from skrank._progress import progress as progress_bar
+from skrank._typing import Weights
 from skrank._warnings import warn
-from skrank.stats._pairs import (
-    PairFunction,
-    Weights,
-    effective_size,
-    moments,
-    names_of_columns,
-    student_t,
-    t_bounds,
-    unique_rows,
-)
+from skrank.stats import _pairs
 from skrank.stats._resampling import centred, resampled_moments, standard_error
 
 if TYPE_CHECKING:
@@ -191,10 +183,10 @@ def bootstrap_interval(
         )
 
     def interval(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
-        size, n_queries = effective_size(z.shape[1], w), z.shape[1]
+        size, n_queries = _pairs.effective_size(z.shape[1], w), z.shape[1]
         if method == "bootstrap-t" and size < _FEWEST_DRAWN:
             return _t_bounds(z, w, confidence)
-        mean, _ = moments(z, w)
+        mean, _ = _pairs.moments(z, w)
         if method == "percentile":
             means, _ = resampled_moments(z, w, n_resamples, seed, bar)
             low, high = np.quantile(means, [beyond, 1 - beyond], axis=1)
@@ -215,12 +207,12 @@ def bootstrap_interval(
 
 
 def _t_bounds(z: np.ndarray, weights: Weights, confidence: float) -> tuple[np.ndarray, ...]:
-    mean, error, _, freedom = student_t(z, weights)
-    return mean, *t_bounds(mean, error, freedom, confidence)
+    mean, error, _, freedom = _pairs.student_t(z, weights)
+    return mean, *_pairs.t_bounds(mean, error, freedom, confidence)
 
 
 def _by_column(
-    values: ArrayLike, weights: ArrayLike | None, confidence: float, interval: PairFunction
+    values: ArrayLike, weights: ArrayLike | None, confidence: float, interval: _pairs.PairFunction
 ) -> Interval:
     """Intervals of columns.
 
@@ -229,7 +221,7 @@ def _by_column(
     check.check_same_index(values=values, weights=weights)
     matrix, weight = check.check_values(values, weights)
     bounds = np.empty((3, matrix.shape[1]))
-    patterns, codes = unique_rows(np.where(np.isnan(matrix), 0.0, weight).T)
+    patterns, codes = _pairs.unique_rows(np.where(np.isnan(matrix), 0.0, weight).T)
     for number, pattern in enumerate(patterns):
         kept, columns = pattern > 0, np.flatnonzero(codes == number)
         w = pattern[kept]
@@ -240,5 +232,5 @@ def _by_column(
     if np.ndim(values) == 1:
         fields = tuple(array.item() for array in fields)
     mean, low, high, n_queries, n_dropped = fields
-    names = names_of_columns(values, matrix.shape[1])
+    names = _pairs.names_of_columns(values, matrix.shape[1])
     return Interval(mean, low, high, confidence, n_queries, n_dropped, names)

@@ -13,18 +13,8 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._printed import Printed
-from skrank.stats import _resampling
-from skrank.stats._pairs import (
-    EQUAL,
-    ROUNDING,
-    PairFunction,
-    SystemPairs,
-    Weights,
-    moments,
-    student_t,
-    t_bounds,
-    t_p_value,
-)
+from skrank._typing import Weights
+from skrank.stats import _pairs, _resampling
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,8 +103,8 @@ class PairedTest(Printed):
 
 def run_test(
     name: str,
-    pairs: SystemPairs,
-    function: PairFunction,
+    pairs: _pairs.SystemPairs,
+    function: _pairs.PairFunction,
     width: int = 256,
     fields: Sequence[str] = ("difference", "statistic", "p_value"),
     progress: bool | None = False,
@@ -179,11 +169,16 @@ def paired_t(
     """
 
     def block(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
-        mean, error, t, freedom = student_t(z, w)
-        return mean, t, t_p_value(t, freedom), *t_bounds(mean, error, freedom, confidence)
+        mean, error, t, freedom = _pairs.student_t(z, w)
+        return (
+            mean,
+            t,
+            _pairs.t_p_value(t, freedom),
+            *_pairs.t_bounds(mean, error, freedom, confidence),
+        )
 
     confidence = check.check_share("confidence", confidence)
-    chosen = SystemPairs(scores, pairs, nan, weights=weights)
+    chosen = _pairs.SystemPairs(scores, pairs, nan, weights=weights)
     fields = ("difference", "statistic", "p_value", "low", "high")
     return run_test("paired t-test", chosen, block, fields=fields, confidence=confidence)
 
@@ -212,7 +207,7 @@ def wilcoxon(
     >>> stats.wilcoxon([[0.5, 0.4], [0.7, 0.4], [0.6, 0.5], [0.9, 0.6]]).p_value
     array([0.125])
     """
-    chosen = SystemPairs(scores, pairs, nan, grid=True)
+    chosen = _pairs.SystemPairs(scores, pairs, nan, grid=True)
     return run_test("Wilcoxon signed-rank test", chosen, _signed_rank_test)
 
 
@@ -247,9 +242,9 @@ def sign_test(
     def block(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
         wins, losses = (z > 0).sum(axis=1), (z < 0).sum(axis=1)
         tail = scipy.stats.binom.cdf(np.minimum(wins, losses), wins + losses, 0.5)
-        return moments(z)[0], wins, np.minimum(2 * tail, 1)
+        return _pairs.moments(z)[0], wins, np.minimum(2 * tail, 1)
 
-    return run_test("sign test", SystemPairs(scores, pairs, nan), block)
+    return run_test("sign test", _pairs.SystemPairs(scores, pairs, nan), block)
 
 
 @check.of_one_matrix
@@ -299,10 +294,10 @@ def randomisation_test(
     n_resamples, seed = check.check_draws(n_resamples, random_state)
 
     def block(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
-        mean = moments(z, w)[0]
+        mean = _pairs.moments(z, w)[0]
         return mean, mean, _flip_p_value(z if w is None else z * w, n_resamples, seed)
 
-    chosen = SystemPairs(scores, pairs, nan, weights=weights)
+    chosen = _pairs.SystemPairs(scores, pairs, nan, weights=weights)
     return run_test("randomisation test", chosen, block, progress=progress)
 
 
@@ -317,7 +312,7 @@ def _flip_p_value(z: np.ndarray, n_resamples: int, seed: int = 0) -> np.ndarray:
     if every:
         blocks = iter([_resampling.every_flip(n_queries)])
     total = z.sum(axis=1, keepdims=True)
-    bound = np.abs(total) - ROUNDING * np.abs(z).sum(axis=1, keepdims=True)
+    bound = np.abs(total) - _pairs.ROUNDING * np.abs(z).sum(axis=1, keepdims=True)
     # if the flipped values sum to f, the sum becomes total - 2 f
     low, high = (total - bound) / 2, (total + bound) / 2
     reached, n_flips = np.zeros(len(z), np.int64), 0
@@ -378,16 +373,16 @@ def paired_bootstrap(
 
     def block(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
         t, squares, _ = _resampling.centred_draws(z, w, n_resamples, seed)
-        return moments(z, w)[0], t, achieved_level(t, squares)
+        return _pairs.moments(z, w)[0], t, achieved_level(t, squares)
 
-    chosen = SystemPairs(scores, pairs, nan, weights=weights)
+    chosen = _pairs.SystemPairs(scores, pairs, nan, weights=weights)
     width = block_width(n_resamples)
     return run_test("paired bootstrap test", chosen, block, width, progress=progress)
 
 
 def achieved_level(t: np.ndarray, squares: np.ndarray) -> np.ndarray:
     """Share of draws whose squared t, in `squares`, is at least ``t**2``."""
-    return (squares >= EQUAL * t[:, None] ** 2).mean(axis=1)
+    return (squares >= _pairs.EQUAL * t[:, None] ** 2).mean(axis=1)
 
 
 def block_width(n_resamples: int) -> int:
@@ -402,7 +397,7 @@ def _signed_rank_test(z: np.ndarray, _: Weights) -> tuple[np.ndarray, np.ndarray
     signed = np.sign(z) * ranks
     statistic = np.minimum(*(np.maximum(sign * signed, 0).sum(axis=1) for sign in (1, -1)))
     if z.shape[1] <= _MOST_EXACT:  # older versions of scipy approximate if there are ties
-        return moments(z)[0], statistic, _flip_p_value(signed, 2**_MOST_EXACT)
+        return _pairs.moments(z)[0], statistic, _flip_p_value(signed, 2**_MOST_EXACT)
     # scipy chooses one method, exact or approximate, for all rows of a call: rows with ties are
     # tested in a separate call
     sizes, p_value = np.sort(np.abs(z), axis=1), np.ones(len(z))
@@ -410,4 +405,4 @@ def _signed_rank_test(z: np.ndarray, _: Weights) -> tuple[np.ndarray, np.ndarray
     for rows in (~tied, tied & (sizes[:, -1] > 0)):
         if rows.any():
             p_value[rows] = scipy.stats.wilcoxon(z[rows], axis=1).pvalue
-    return moments(z)[0], statistic, p_value
+    return _pairs.moments(z)[0], statistic, p_value

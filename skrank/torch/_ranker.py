@@ -308,13 +308,9 @@ class NeuralRanker(Ranker):
         validation = Validation(valid, X, named, self.max_grade_)
         name, first = next(iter(named.items()))
         stopping = EarlyStopping(
-            name,
-            patience=self._patience("epochs") or self.epochs + 1,
-            threshold=0,
-            lower_is_better=not first.greater_is_better,
-            sink=noop,
-            load_best=True,
-        )
+            name, patience=self._patience("epochs") or self.epochs + 1, threshold=0,
+            lower_is_better=not first.greater_is_better, sink=noop, load_best=True,
+        )  # fmt: skip
         return {"validation": validation, "early_stopping": stopping}
 
     def _network(self, n_features: int, params: Options) -> nn.Module:

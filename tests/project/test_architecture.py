@@ -108,7 +108,7 @@ def test_the_core_imports_nothing_that_stands_on_it():
 
 STATISTICS = (
     "skrank.stats", "skrank._validation", "skrank._engine.threads", "skrank._kernels",
-    "skrank._warnings", "skrank._progress", "skrank._printed",
+    "skrank._warnings", "skrank._progress", "skrank._printed", "skrank._typing",
 )  # fmt: skip
 USES_NUMBA = ("skrank._kernels", "skrank._engine.threads")
 
