@@ -20,12 +20,7 @@ CURVE = tuple(str(InterpolatedPrecision(recall=level)) for level in ELEVEN_LEVEL
 
 
 def page(
-    report: Report,
-    names: Sequence[str],
-    how: Options,
-    notes: Sequence[str],
-    command: str,
-    title: str,
+    report: Report, names: list[str], how: Options, notes: list[str], command: str, title: str
 ) -> str:
     """The page of a report.
 
