@@ -133,6 +133,7 @@ class Objective(Parameterised, ABC):
         queries = judgments.queries
         grad, hess = np.empty(queries.n_rows), np.empty(queries.n_rows)
         vector = queries.gather(check.as_vector("scores", scores, queries.n_rows))
+        vector = np.require(vector, requirements="W")  # numba compiles anew for read-only arrays
         self.bind(judgments, weights).gradient(vector, grad, hess)
         return queries.scatter(grad), queries.scatter(hess)
 

@@ -55,7 +55,8 @@ def test_the_order_is_that_of_a_stable_sort(kind, plain):
     assert ranking.retrieved.tolist() == [np.sum(query > -np.inf) for query in by_query(scores)]
 
 
-CUT = [point.settled for point in CATALOGUE if point.settled.k is not None]
+# one metric of each name
+CUT = list({point.name: point.settled for point in CATALOGUE if point.settled.k}.values())
 
 
 @every_kind

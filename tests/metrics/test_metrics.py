@@ -23,7 +23,7 @@ NAN = float("nan")
 def tied_lists():
     random = np.random.default_rng(0)
     for _ in range(300):
-        n = random.integers(1, 7)
+        n = random.integers(1, 6)
         labels = random.choice([0, 0, 1, 2, NAN], n)
         if (labels > 0).any():
             yield labels.tolist(), random.integers(0, 3, n).tolist()

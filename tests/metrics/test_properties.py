@@ -74,7 +74,7 @@ def untied(data, key):
     return data.with_scores(scores)
 
 
-@every_point
+@every_metric
 def test_orders_of_ties_and_of_scores(point):
     """Ties are ordered as `ties` says; increasing transforms of scores change nothing."""
     data, distinct = make_lists(1, levels=2, longest=9), make_lists(3, special=False)

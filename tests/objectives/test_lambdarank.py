@@ -27,7 +27,7 @@ from tests.helpers.lambdarank_cases import (
 @every_objective
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_lambdas_are_the_literal_double_loop(point, options):
-    for seed, how in enumerate(({}, {"levels": 3}, {"scattered": False, "longest": 12})):
+    for seed, how in enumerate(({"levels": 3}, {"scattered": False, "longest": 12})):
         data = lists(seed, **how).retrieved()
         close(gradient(point.metric, data, **options), literal(point, data, **options))
 
@@ -101,7 +101,7 @@ def test_scores_of_any_range(spread, name, options):
     n = 14
     labels = rng.choice([0, 0, 1, 2, 3], n).astype(float)
     labels[1] = 3
-    data = Lists(labels, SPREADS[spread](rng, n), np.full(n, "q", object))
+    data = Lists(labels, SPREADS[spread](rng, n).astype(float), np.full(n, "q", object))
     expected = literal(Point(name), data, **options)
     close(gradient(name, data, **options), expected, 1e-8 if spread in NOT_SINGLE else 1e-10)
     found = single(LambdaRank(name, **options, **STABLE), data)

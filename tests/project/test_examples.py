@@ -100,10 +100,10 @@ def test_worst_case(example, files, tmp_path):
 
 
 def test_the_study_of_active_evaluation_reports_savings(example, tmp_path, monkeypatch):
-    small = make_ranking(100, n_docs=6, random_state=0)
+    small = make_ranking(60, n_docs=6, random_state=0)
     monkeypatch.setattr("skrank.datasets.make_ranking", lambda *_, **__: small)
     plot = tmp_path / "plot.png"
-    out = example("active_evaluation.py", "--campaigns", 5, "--folds", 1, "--plot", plot)
+    out = example("active_evaluation.py", "--campaigns", 2, "--folds", 1, "--plot", plot)
     assert out.count("active, lure") == 12 + 8  # errors, and selection errors
     assert "the label model predicted to save" in out
     assert plot.stat().st_size > 0

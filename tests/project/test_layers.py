@@ -40,7 +40,8 @@ def entered(call):
 def search(folder):
     data = make_ranking(60, n_docs=(5, 20), random_state=0)
     y = skrank.with_groups(data.relevance, data.qid)
-    ranker = skrank.GroupedRanker(LGBMRanker(n_estimators=3, verbosity=-1), objective="gap")
+    model = LGBMRanker(n_estimators=3, n_jobs=1, verbosity=-1)
+    ranker = skrank.GroupedRanker(model, objective="gap")
     options = {"scoring": skrank.scorer("gap"), "cv": skrank.QueryKFold(3)}
     grid = {"estimator__num_leaves": [7, 15]}
     return lambda: GridSearchCV(ranker, grid, **options).fit(data.X, y)

@@ -33,9 +33,9 @@ RECOMMENDED = skrank.recommended_ranker(n_jobs=1, random_state=0).set_params(
 RATES = {"estimator__learning_rate": [0.01, 0.3]}
 # rankers, and parameters to search
 RANKERS = {
-    "grouped": (BOOSTED, {"estimator__num_leaves": [3, 7], "max_queries": [20, None]}),
-    "linear": (LINEAR, {"alpha": [1e-3, 10.0], "objective": ["gap", "ndcg"]}),
-    "mean": (MEAN, {"groupedranker__estimator__num_leaves": [3, 7], "weights": [[1, 9], None]}),
+    "grouped": (BOOSTED, {"max_queries": [20, None]}),
+    "linear": (LINEAR, {"alpha": [1e-3, 10.0]}),
+    "mean": (MEAN, {"groupedranker__estimator__num_leaves": [3, 7]}),
     "recommended": (RECOMMENDED, {"default__estimator__num_leaves": [3, 31]}),
     "xgboost": (GroupedRanker(xgb(n_estimators=12), objective="gap", **STOP), RATES),
     "catboost": (GroupedRanker(cat(iterations=12), init=LINEAR, **STOP), RATES),
@@ -49,7 +49,7 @@ if find_spec("torch"):
     from skrank.torch import NeuralRanker
 
     NEURAL = NeuralRanker("gap", hidden=(4,), epochs=6, learning_rate=0.02, random_state=0)
-    GRID = {"hidden": [(4,), (8, 4)], "objective": ["gap", skrank.SoftRank("ndcg")]}
+    GRID = {"objective": ["gap", skrank.SoftRank("ndcg")]}
     RANKERS["neural"] = (NEURAL, GRID)
 REGRESSORS = [RANKERS[name][0] for name in ("hist", "regressor")]
 every = pytest.mark.parametrize("ranker", [one for one, _ in RANKERS.values()], ids=RANKERS)
@@ -288,7 +288,6 @@ EXPECTED = {
         OneGroupedRanker(lgbm(n_estimators=3, min_child_samples=2)),
         OneGroupedRanker(xgb(n_estimators=3)),
         OneLinearRanker(options={"max_iter": 1000}),
-        OneLinearRanker("err@5", options={"max_iter": 1000}),
         OneRankerMean([Ridge(), Ridge(alpha=10)]),
     ],
     expected_failed_checks=lambda estimator: EXPECTED.get(type(estimator), {}),

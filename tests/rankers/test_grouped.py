@@ -117,8 +117,8 @@ def test_labels_with_missing_values_are_trained_and_scored_as_floats(dtype):
 
 
 @pytest.mark.parametrize(("make", "objective"), [(lgbm, "softmax"), (xgb, "softmax"), (cat, None)])
-def test_continuous_labels_start_from_a_linear_ranker_on_them(make, objective):
-    shares = (data.relevance + np.random.default_rng(0).random(len(y))) / 6
+def test_labels_that_are_not_grades_start_from_a_linear_ranker_on_them(make, objective):
+    shares = (data.relevance + np.random.default_rng(0).integers(0, 9, len(y)) / 9) / 6
     ranker = GroupedRanker(make(), objective=objective, init="linear")
     model = ranker.fit(data.X, shares, groups=data.qid)
     assert str(model.init_.objective) == "ndcg(gain=linear)"

@@ -33,7 +33,7 @@ def check_value(found, expected):
         assert value == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
-@settings(SETTINGS, max_examples=250)
+@settings(SETTINGS, max_examples=150)
 @given(st.data(), points, st.integers(1, 5))
 def test_any_labels_and_scores(data, point, size):
     labels = data.draw(odd.arrays(odd.labels, size))
@@ -43,7 +43,7 @@ def test_any_labels_and_scores(data, point, size):
         check_value(found, literal_value(point, odd.as_floats(labels), odd.as_floats(scores)))
 
 
-@settings(SETTINGS, max_examples=150)
+@settings(SETTINGS, max_examples=100)
 @given(st.data(), points, st.integers(1, 5), st.sampled_from(odd.USUAL), st.sampled_from(odd.USUAL))
 def test_grades_and_finite_scores_are_never_refused(data, point, size, of_labels, of_scores):
     labels = data.draw(st.lists(odd.grades, min_size=size, max_size=size))
@@ -54,7 +54,7 @@ def test_grades_and_finite_scores_are_never_refused(data, point, size, of_labels
     check_value(found, literal_value(point, np.array(labels), np.array(scores)))
 
 
-@settings(SETTINGS, max_examples=200)
+@settings(SETTINGS, max_examples=100)
 @given(st.data(), st.integers(1, 6))
 def test_any_query_ids(data, size):
     values = data.draw(st.lists(odd.ids, min_size=size, max_size=size))
