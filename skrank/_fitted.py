@@ -81,19 +81,10 @@ def _grades_of_classes(estimator: Estimator) -> np.ndarray:
     )
 
 
-def class_names(estimator: Estimator) -> Iterator[tuple[str, str]]:
-    """Package and name of the class of an estimator and of its base classes.
-
-    skrank recognises estimators of a library by these names, without importing the library.
-    """
-    for cls in type(estimator).__mro__:
-        yield cls.__module__.partition(".")[0], cls.__name__
-
-
-def is_instance(estimator: object, library: str, name: str) -> bool:
-    """True for an instance of a class of a library, which is not imported for that."""
-    cls = getattr(sys.modules.get(library), name, None)
-    return cls is not None and isinstance(estimator, cls)
+def is_instance(estimator: object, library: str, *names: str) -> bool:
+    """True for an instance of one of the classes of a library, which is not imported for that."""
+    module = sys.modules.get(library)
+    return isinstance(estimator, tuple(getattr(module, name, ()) for name in names))
 
 
 def cloned(estimator: Any, *, safe: bool = True) -> Any:

@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank._boosters.adapters import import_booster
 from skrank._files import write_atomically
-from skrank._fitted import class_names
+from skrank._fitted import is_instance
 from skrank._typing import Estimator, Options
 from skrank.preprocessing import RidgeImputer
 from skrank.preprocessing._ridge_imputer import FARTHEST
@@ -238,13 +238,12 @@ def _with_marks(graph: _Graph, filled: str, X: str, columns: Any) -> str:
 
 def _trees(graph: _Graph, estimator: Estimator, n_rounds: int | None) -> str:
     """The sum of trees; the boosters compare features in the precision of `dtype`."""
-    kinds = set(class_names(estimator))
     dtype: type = np.float32
-    if ("lightgbm", "LGBMRanker") in kinds:
+    if is_instance(estimator, "lightgbm", "LGBMRanker"):
         dtype, attributes = np.float64, _lightgbm_trees(estimator, n_rounds)
-    elif ("xgboost", "XGBRanker") in kinds:
+    elif is_instance(estimator, "xgboost", "XGBRanker"):
         attributes = _xgboost_trees(estimator, n_rounds)
-    elif ("catboost", "CatBoostRanker") in kinds:
+    elif is_instance(estimator, "catboost", "CatBoostRanker"):
         attributes = _catboost_trees(estimator)
     else:
         raise TypeError(
@@ -259,26 +258,25 @@ def _trees(graph: _Graph, estimator: Estimator, n_rounds: int | None) -> str:
 def _attributes(nodes: list[tuple[Any, ...]], mode: str, base: float = 0.0) -> Options:
     """Attributes of TreeEnsembleRegressor.
 
-    A node is (tree, number, value, feature, number if true, number if false, where NaN goes); the
-    numbers of its children are -1 for a leaf, whose value is its score.
+    A node is (tree, number, value, feature, number if true, number if false, whether NaN is true);
+    the numbers of its children are -1 for a leaf, whose value is its score.
     """
-    columns = ("tree", "number", "value", "feature", "true", "false", "missing")
-    table = pd.DataFrame(nodes or [(0, 0, 0.0, 0, -1, -1, False)], columns=columns)  # no tree: 0
-    leaf = table["true"] < 0
-    table.loc[leaf, ["true", "false"]] = 0
-    leaves, names = table[leaf], {"true": "truenodeids", "false": "falsenodeids"}
-    names |= {"tree": "treeids", "number": "nodeids", "feature": "featureids"}
-    attributes: Options = {
-        f"nodes_{name}": table[column].astype(int).tolist() for column, name in names.items()
-    }
+    names = (
+        "treeids", "nodeids", "values", "featureids", "truenodeids", "falsenodeids",
+        "missing_value_tracks_true",
+    )  # fmt: skip
+    table = pd.DataFrame(nodes or [(0, 0, 0.0, 0, -1, -1, False)], columns=names)  # no tree: 0
+    leaf = table["truenodeids"] < 0
+    leaves = table[leaf]
+    table.loc[leaf, ["values", "truenodeids", "falsenodeids"]] = 0
+    counts = dict.fromkeys(table.columns.drop("values"), int)
+    attributes = table.astype(counts).add_prefix("nodes_").to_dict("list")
     return attributes | {
         "nodes_modes": np.where(leaf, "LEAF", mode).tolist(),
-        "nodes_missing_value_tracks_true": table["missing"].astype(int).tolist(),
-        "nodes_values": table["value"].where(~leaf, 0.0).tolist(),
-        "target_treeids": leaves["tree"].tolist(),
-        "target_nodeids": leaves["number"].tolist(),
+        "target_treeids": leaves["treeids"].tolist(),
+        "target_nodeids": leaves["nodeids"].tolist(),
         "target_ids": [0] * len(leaves),
-        "target_weights": leaves["value"].tolist(),
+        "target_weights": leaves["values"].tolist(),
         "base_values": [base],
     }
 

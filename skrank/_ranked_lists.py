@@ -109,9 +109,8 @@ def _check_distinct(queries: Queries, documents: np.ndarray) -> None:
     import pandas as pd
 
     table = pd.DataFrame({"query": queries.row_query, "document": queries.gather(documents)})
-    again = np.flatnonzero(table.duplicated())
-    if len(again):
-        row, query = queries.caller_row(again[0]), int(table["query"].iloc[again[0]])
+    if (repeated := check.first(table.duplicated().to_numpy())) >= 0:
+        row, query = queries.caller_row(repeated), int(table["query"].iloc[repeated])
         raise ValueError(
             f"row {row} of ids repeats document {show(documents[row])} of query "
             f"{queries.name(query)}. Keep one row of each document, or leave out ids to list rows "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -203,9 +202,9 @@ def tune(
     ids = require_groups(groups, y, X, who="tune")
     labels = y if "qid" in getattr(getattr(y, "index", None), "names", ()) else with_groups(y, ids)
     values = check.as_vector("y", labels)
-    if np.isnan(values).any():
+    if (row := check.first(np.isnan(values))) >= 0:
         raise ValueError(
-            f"row {np.flatnonzero(np.isnan(values))[0]} of y was not judged: leave out such rows, "
+            f"row {row} of y was not judged: leave out such rows, "
             "and call skrank.with_groups on the others, or give them the label 0."
         )
     check.number_columns(X, check.MAKE_CATEGORY, {check.LEVEL}, categories=True)  # raises
@@ -223,7 +222,6 @@ def tune(
         weights = check.as_vector("sample_weight", sample_weight, len(ids))
         check.query_weights(weights, Queries.from_groups(ids))  # raises if they vary inside a query
     folds = list(QueryKFold(cv, stratify="n_relevant").split(X, labels))
-    has_bar = sys.stderr is not None and sys.stderr.isatty() if progress is None else progress
     form = "{desc}: {percentage:3.0f}%|{bar}| {n:.0f} of {total:g} s{postfix}"
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)  # no line for each trial
@@ -232,7 +230,7 @@ def tune(
             direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed),
             pruner=optuna.pruners.MedianPruner(n_startup_trials=3),
         )  # fmt: skip
-        with progress_bar(has_bar, time_budget, "s", desc="tune", bar_format=form) as bar:
+        with progress_bar(progress, time_budget, "s", desc="tune", bar_format=form, delay=0) as bar:
             search = _Search(
                 X, labels, weights, measured, chosen, folds, seed, study, bar, start, time_budget
             )
@@ -247,7 +245,9 @@ def tune(
             if not search.count("COMPLETE"):
                 failures = [f"{name} failed: {error}" for name, error in search.errors.items()]
                 raise ValueError(f"no trial is complete: {'; '.join(failures)}")
-            ranker = search.ranker(study.best_params).fit(X, labels, sample_weight=weights)
+            params = dict(study.best_params)
+            ranker = search.base(params.pop("booster")).set_params(**params)
+            ranker.fit(X, labels, sample_weight=weights)
             search.show()
     finally:
         optuna.logging.set_verbosity(verbosity)
@@ -275,8 +275,7 @@ class _Search:
     @property
     def objective(self) -> str:
         """Name of the objective that LightGBM and XGBoost are trained on."""
-        labels = check.as_vector("y", self.y)
-        distinct = np.unique(labels[~np.isnan(labels)])
+        distinct = np.unique(check.as_vector("y", self.y))
         graded = len(distinct) <= _MOST_GRADES and np.array_equal(distinct, np.rint(distinct))
         return "gap" if graded or self.metric.first_name == "gap" else "softmax"
 
@@ -305,7 +304,8 @@ class _Search:
 
     def count(self, state: str) -> int:
         """Number of trials in a state."""
-        return Counter(trial.state.name for trial in self.study.get_trials(deepcopy=False))[state]
+        trials = self.study.get_trials(deepcopy=False)
+        return sum(trial.state.name == state for trial in trials)
 
     def show(self) -> None:
         """Show the time, the number of trials and the best value."""
@@ -346,11 +346,6 @@ class _Search:
             init="linear" if objective == "gap" else LinearRanker(objective), scoring=self.metric,
             random_state=seed,
         )  # fmt: skip
-
-    def ranker(self, params: Options) -> GroupedRanker:
-        """The ranker of the parameters of a trial."""
-        others = {name: value for name, value in params.items() if name != "booster"}
-        return self.base(params["booster"]).set_params(**others)
 
     def __call__(self, trial: optuna.Trial) -> float:
         import optuna

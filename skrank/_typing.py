@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -20,6 +21,9 @@ Table: TypeAlias = "np.ndarray | pd.DataFrame | pl.DataFrame | sparse.csr_matrix
 
 # An object with `fit` and `predict`: an estimator of scikit-learn, LightGBM, XGBoost or CatBoost.
 Estimator: TypeAlias = "BaseEstimator"
+
+# Columns of features, by name or number, or a mask of them.
+Columns: TypeAlias = Sequence[str | int | bool]
 
 # Collections of Dask: features, and one value per row.
 DaskTable: TypeAlias = "da.Array | dd.DataFrame"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
@@ -43,9 +42,7 @@ def bad_score(value: float, row: int) -> ValueError:
 
 def check_finite_scores(scores: np.ndarray, queries: RowsByQuery) -> None:
     """Refuse scores, contiguous by query, that are NaN or infinite."""
-    finite = np.isfinite(scores)
-    if not finite.all():
-        row = int(np.argmin(finite))
+    if (row := first(~np.isfinite(scores))) >= 0:
         raise ValueError(
             f"score of row {queries.caller_row(row)} is {scores[row]}: gradients need finite "
             "scores. Repair the model, drop the row, or lower the learning rate."
@@ -117,20 +114,21 @@ def check_weights(
 
 def check_frequencies(name: str, values: ArrayLike, n_queries: int) -> np.ndarray:
     """Frequencies of queries, at least 0, divided by their sum."""
-    shares = check_weights(_as_many(name, values, n_queries), (name + "[{}]").format)
+    shares = check_weights(as_many(name, values, n_queries), (name + "[{}]").format)
     shares = shares / shares.max()  # so that the sum cannot overflow
     return shares / shares.sum()
 
 
 def check_costs(name: str, values: ArrayLike, n: int, what: str = "one per query") -> np.ndarray:
     """Costs of labels, after a check that there are `n`, all positive and finite."""
-    costs = _as_many(name, values, n, what)
+    costs = as_many(name, values, n, what)
     if (entry := first(~((costs > 0) & np.isfinite(costs)))) >= 0:
         raise ValueError(f"{name}[{entry}]={costs[entry]}: a cost must be positive and finite.")
     return costs
 
 
-def _as_many(name: str, values: ArrayLike, n: int, what: str = "one per query") -> np.ndarray:
+def as_many(name: str, values: ArrayLike, n: int, what: str = "one per query") -> np.ndarray:
+    """`values` as a vector of `n` numbers; `what` describes them in errors."""
     vector = as_numbers(name, values, what)
     if vector.shape != (n,):
         raise ValueError(f"{name} has shape {vector.shape}, not ({n},): give {what}.")
@@ -280,13 +278,11 @@ def check_every_grade(labels: np.ndarray, name: str) -> None:
 
 def check_learnable(inverse: np.ndarray, metric: object, queries: RowsByQuery) -> None:
     """Check that `inverse`, one over the best value of each query, is finite."""
-    if math.isfinite(inverse.max()) and math.isfinite(inverse.min()):
-        return
-    bad = ~np.isfinite(inverse).reshape(-1, inverse.shape[-1]).all(axis=0)
-    raise ValueError(
-        f"the best value of {metric} for query {queries.name(first(bad))} is too near to 0 to "
-        "divide by: scale the labels or their gains up."
-    )
+    if (query := first(~np.isfinite(inverse))) >= 0:
+        raise ValueError(
+            f"the best value of {metric} for query {queries.name(query)} is too near to 0 to "
+            "divide by: scale the labels or their gains up."
+        )
 
 
 def check_training_weights(weights: np.ndarray | None, queries: RowsByQuery) -> np.ndarray:

@@ -49,19 +49,17 @@ def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.
     if hasattr(X, "tocsr"):
         X = summed(X)
     names = list(getattr(X, "columns", ()))
-    kinds = set(X.dtypes) if names else ()
-    if kinds and all(isinstance(one, np.dtype) and one.kind in "fiu" for one in kinds):
+    dtypes = set(X.dtypes) if names else ()
+    if dtypes and all(isinstance(dtype, np.dtype) and dtype.kind in "fiu" for dtype in dtypes):
         X = X.to_numpy()  # check_array takes 1 ms per 100 columns of a frame
-    elif hasattr(X, "isetitem"):
-        X = number_columns(X, remedy)
-    elif names:  # of polars
-        for name in names:
-            if np.asarray(X[name]).dtype.kind not in "fiub":
-                column_numbers(repr(name), X[name], remedy)
+    elif hasattr(X, "iter_columns"):  # of polars
+        for column in X.iter_columns():
+            if np.asarray(column).dtype.kind not in "fiub":
+                column_numbers(repr(column.name), column, remedy)
     elif isinstance(X, (list, tuple)):
         with suppress(ValueError):  # of rows of unequal lengths, which check_array reports
             X = np.asarray(X)
-    check_columns_of_array(X, remedy)
+    X = number_columns(X, remedy)
     try:
         values = check_array(
             X,
@@ -106,14 +104,6 @@ def column_numbers(name: object, column: Any, remedy: str) -> np.ndarray:
         raise ValueError(f"{error} {give}") from None
 
 
-def check_columns_of_array(X: Any, remedy: str, but: Container[object] = ()) -> None:
-    """Refuse columns of an array that are not of numbers, except those with the numbers `but`."""
-    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind not in "fiub":
-        for number, column in enumerate(X.T):
-            if number not in but:
-                column_numbers(number, column, remedy)
-
-
 def number_columns(
     X: Any, remedy: str, but: Container[object] = (), *, categories: bool = False
 ) -> Any:
@@ -123,8 +113,11 @@ def number_columns(
     booleans with missing values, become double precision. `but` has names or numbers of columns.
     With `categories`, columns may be categories.
     """
-    check_columns_of_array(X, remedy, but)
-    if not hasattr(X, "isetitem"):  # an array or a sparse matrix
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind not in "fiub":
+        for number, column in enumerate(X.T):
+            if number not in but:
+                column_numbers(number, column, remedy)
+    if not hasattr(X, "isetitem"):
         return X
     X = X.copy(deep=False)
     for number, (name, dtype) in enumerate(X.dtypes.items()):

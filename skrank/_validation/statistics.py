@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from skrank._typing import RandomState
 from skrank._validation.arrays import as_numbers, check_same_index, first
-from skrank._validation.data import check_weights
+from skrank._validation.data import as_many, check_weights
 from skrank._validation.parameters import brief, check_choice, check_random_state, check_repeats
 from skrank._warnings import warn
 
@@ -117,8 +117,7 @@ def check_rankings(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
                 f"{name} has shape {vector.shape}: x and y are one score per system, for the same "
                 "systems, at least 2."
             )
-        system = first(~np.isfinite(vector))
-        if system >= 0:
+        if (system := first(~np.isfinite(vector))) >= 0:
             raise ValueError(
                 f"{name} scores system {system} as {vector[system]}: leave the system out of both."
             )
@@ -135,10 +134,7 @@ def check_importance(weights: ArrayLike | None, n_queries: int) -> np.ndarray | 
     """One weight per query as a share of the largest; None if all weights are equal."""
     if weights is None:
         return None
-    vector = as_numbers("weights", weights, "one per query")
-    if vector.shape != (n_queries,):
-        raise ValueError(f"weights has shape {vector.shape}: pass one per query ({n_queries}).")
-    check_weights(vector, "weight of query {}".format)
+    vector = check_weights(as_many("weights", weights, n_queries), "weight of query {}".format)
     return None if (vector == vector[0]).all() else _relative(vector)
 
 
@@ -189,8 +185,7 @@ def check_values(values: ArrayLike, weights: ArrayLike | None) -> tuple[np.ndarr
                 f"of an absolute value of at most {LARGEST:g}, weights finite and at least 0."
             )
     weight = _relative(np.where(np.isnan(matrix), 0.0, weight))
-    column = first((weight > 0).sum(axis=0) < 2)
-    if column >= 0:
+    if (column := first((weight > 0).sum(axis=0) < 2)) >= 0:
         raise ValueError(
             f"column {column} of values has fewer than 2 queries with a value of weight above 0, "
             "which an interval needs: leave the column out."

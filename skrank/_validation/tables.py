@@ -18,9 +18,9 @@ from skrank._validation.parameters import (
     MOST_LABEL,
     argument,
     brief,
+    check_known,
     check_numbers,
     counted,
-    unknown_name,
 )
 
 Fields = dict[str, str] | list[str]  # names of columns by field, or fields in the order of columns
@@ -62,9 +62,7 @@ def check_columns(columns: Any) -> Fields | None:
         )
     by_field = isinstance(columns, Mapping)
     fields = [field for field in columns if by_field or field != SKIPPED]
-    for field in fields:
-        if field not in {*FIELDS["qrels"], *FIELDS["run"]}:
-            raise unknown_name("field in columns", field, {*FIELDS["qrels"], *FIELDS["run"]})
+    check_known("field in columns", fields, {*FIELDS["qrels"], *FIELDS["run"]})
     names = list(map(str, columns.values())) if isinstance(columns, Mapping) else fields
     name, count = Counter(names).most_common(1)[0] if names else ("", 0)
     if count > 1:

@@ -121,9 +121,8 @@ def make_ranking(
 
 def _relevance_signal(signals: np.ndarray, trait: np.ndarray) -> np.ndarray:
     """Noiseless latent relevance of each row, scaled to a standard deviation of 1."""
-    signal = (signals * np.linspace(1, 0.3, signals.shape[1])).sum(
-        axis=1
-    )  # BLAS would round otherwise
+    weights = np.linspace(1, 0.3, signals.shape[1])
+    signal = (signals * weights).sum(axis=1)  # not by BLAS, whose bits depend on the processor
     signal += 0.8 * signals[:, 0] * signals[:, 1]
     signal += 1.2 * elementwise(math.tanh, 2 * signals[:, 2])
     signal += 0.8 * trait * signals[:, -1]

@@ -176,13 +176,12 @@ class QueryTimeSeriesSplit(QuerySplitter):
                 "dict with one for each query."
             )
         first = np.unique(rows.codes, return_index=True)[1]
-        bad = np.flatnonzero(times != times[first][rows.codes])
-        if len(bad):
-            code = rows.codes[bad[0]]
+        if (row := check.first(times != times[first][rows.codes])) >= 0:
+            code = rows.codes[row]
             raise ValueError(
                 f"time differs inside query {show(rows.ids[code])}: {show(times[first[code]])} in "
-                f"row {first[code]}, {show(times[bad[0]])} in row {bad[0]}. Give one time per "
-                'query, such as time.groupby(qid).transform("min").'
+                f"row {first[code]}, {show(times[row])} in row {row}. Give one time per query, "
+                'such as time.groupby(qid).transform("min").'
             )
         return times[first]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skrank._fitted import class_names
+from skrank._fitted import is_instance
 from skrank._typing import Estimator, Options
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Range:
 _RATE = Range(0.01, 0.2)
 _SHARE = Range(0.3, 1.0, log=False)
 _L2 = Range(1e-3, 100.0)
-_TREES: dict[tuple[str, str], dict[str, Range]] = {
+_TREES: dict[tuple[str, ...], dict[str, Range]] = {  # by module and classes
     ("lightgbm", "LGBMModel"): {
         "num_leaves": Range(4, 64, (7, 15, 31)),
         "min_child_samples": Range(5, 200, (20, 50)),
@@ -81,7 +81,7 @@ _TREES: dict[tuple[str, str], dict[str, Range]] = {
         "random_strength": Range(0.1, 20.0, (1.0, 4.0)),
         "learning_rate": _RATE,
     },
-    ("sklearn", "BaseHistGradientBoosting"): {
+    ("sklearn.ensemble", "HistGradientBoostingRegressor", "HistGradientBoostingClassifier"): {
         "max_leaf_nodes": Range(4, 64, (7, 15, 31)),
         "min_samples_leaf": Range(5, 200, (20, 50)),
         "l2_regularization": _L2,
@@ -150,18 +150,16 @@ def search_space(estimator: Estimator) -> SearchSpace:
     >>> search_space(skrank.LinearRanker())
     {'alpha': [0.0001, 0.001, 0.01]}
     """
-    classes = list(class_names(estimator))
-    if ("skrank", "LinearRanker") in classes:
-        return SearchSpace(dict(_LINEAR))
-    inner, start = estimator, False
-    if ("skrank", "GroupedRanker") in classes:
-        inner, start = estimator.estimator, estimator.init is not None
-    trees = next((_TREES[name] for name in class_names(inner) if name in _TREES), None)
+    if is_instance(estimator, "skrank", "LinearRanker"):
+        return SearchSpace(_LINEAR)
+    inner, start = estimator, {}
+    if is_instance(estimator, "skrank", "GroupedRanker"):
+        inner, start = estimator.estimator, {} if estimator.init is None else _START
+    trees = next((_TREES[classes] for classes in _TREES if is_instance(inner, *classes)), None)
     if trees is None:
         raise ValueError(
             f"search_space has no ranges for the parameters of {type(inner).__name__}: pass a "
             "LinearRanker, or an estimator of LightGBM, XGBoost, CatBoost or "
             "HistGradientBoosting, alone or in a GroupedRanker."
         )
-    ranges = {_PREFIX + name: span for name, span in trees.items()}
-    return SearchSpace({**ranges, **(_START if start else {})})
+    return SearchSpace({_PREFIX + name: span for name, span in trees.items()} | start)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import RegressorTags, Tags
@@ -17,6 +18,8 @@ from skrank._engine.groups import require_groups, resolve_groups, without_querie
 from skrank._fitted import cloned, predicted_scores, restored_on_failure
 from skrank._ranked_lists import rank
 from skrank._typing import Estimator, Options, Table
+from skrank.dask._partitions import head_of
+from skrank.dask._predict import predict_collection
 from skrank.metrics import Metric
 from skrank.rankers._rows import Rows, features
 from skrank.scoring import RankingScorer, scorer
@@ -39,7 +42,6 @@ class Ranker(BaseEstimator):
 
     scoring: str | Metric | RankingScorer
     early_stopping_rounds: int | str | None  # of rankers that call `_patience`
-    _fitted_by: ClassVar[str]  # an attribute of every fitted ranker
     _inner: ClassVar[tuple[str, ...]] = ()  # parameters that are estimators
 
     def fit(
@@ -93,6 +95,32 @@ class Ranker(BaseEstimator):
             If a stage of a `LinearRanker` ends at `max_iter`.
         """
         return self._fit(Rows(X, y, groups, sample_weight), X_val, y_val, groups_val)
+
+    def predict(self, X: Table) -> np.ndarray:
+        """Score rows: within a query, higher ranks first.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Dask collection of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), or a Dask collection
+            In the order of the rows. Of a `LinearRanker`, ``feature_map_.transform(X) @ coef_``. Of
+            a `GroupedRanker`, the scores of its estimator, which are expected grades if this is a
+            classifier; with `init`, the sum of its scores and those of the rounds. Of a
+            `RankerMean`, the weighted mean of the scores of its rankers, each divided by their
+            standard deviation inside the training queries.
+
+        Raises
+        ------
+        ValueError
+            If a feature is infinite, or a score is not finite.
+        """
+        if hasattr(X, "__dask_graph__"):
+            self._checked(head_of(X))
+            return predict_collection(self, X)
+        return self._predict(self._checked(X))
 
     def score(
         self,
@@ -242,9 +270,7 @@ class Ranker(BaseEstimator):
             raise ValueError(
                 f"options={check.brief(options)} must be a mapping of {', '.join(self._defaults)}."
             )
-        for name in options:
-            if name not in self._defaults:
-                raise check.unknown_name(f"options of {type(self).__name__}", name, self._defaults)
+        check.check_known(f"options of {type(self).__name__}", options, self._defaults)
         return self._defaults | dict(options)
 
     def _scorer(self) -> RankingScorer:
@@ -280,9 +306,13 @@ class Ranker(BaseEstimator):
         """Train on Dask collections, and set the fitted attributes."""
         raise no_collections(self)
 
+    def _predict(self, X: Table) -> np.ndarray:
+        """Scores of a table that `_checked` returned."""
+        raise NotImplementedError  # a subclass defines this method, or `predict`
+
     def _checked(self, X: Table) -> Table:
         """X as a table; raises if the ranker is not fitted or X has other features than in fit."""
-        check_is_fitted(self, self._fitted_by)
+        check_is_fitted(self)
         X = self._table(without_queries(X), reset=False)
         if X.shape[0] == 0:
             raise ValueError("X has no rows: there is no document to rank.")

@@ -8,7 +8,7 @@ calls objectives on blocks of rows in another order, so it cannot train on objec
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from types import SimpleNamespace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,6 +31,7 @@ class CatBoost(Booster):
     rounds_parameter = "iterations"
     takes_callables = False
     text_categories = True
+    categorical_parameter = "cat_features"
     column_parameters = ("cat_features", "text_features", "embedding_features")
     rounds_aliases = ("n_estimators", "num_boost_round", "num_trees")
     patience_parameters = (
@@ -77,7 +78,13 @@ class CatBoost(Booster):
                 estimator.set_params(eval_metric=metric)
         arguments |= self._queries_and_weights(train, "sample_weight") | {"baseline": train.start}
         if type(fit.bar) is not Bar:  # callbacks are not for training on a GPU
-            arguments["callbacks"] = [*(arguments.get("callbacks") or ()), _Counter(fit.bar)]
+
+            def count(_: object) -> bool:
+                fit.bar.update(1)
+                return True  # False would stop the training
+
+            counter = SimpleNamespace(after_iteration=count)
+            arguments["callbacks"] = [*(arguments.get("callbacks") or ()), counter]
         estimator.fit(train.X, train.y, **arguments)
         if valid is not None:
             fit.log = dict(estimator.get_evals_result().get(VALIDATION, {}))
@@ -94,25 +101,10 @@ class CatBoost(Booster):
             added["group_weight"] = np.repeat(part.query_weights, part.queries.sizes)
         return added
 
-    def categorical_features(
-        self, estimator: Estimator, arguments: Options
-    ) -> Sequence[str | int | bool] | None:
-        return arguments.get("cat_features") or estimator.get_params().get("cat_features")
-
     def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
         if self.trains_on_queries:
             return estimator.predict(X)  # a CatBoostRanker predicts margins
         return estimator.predict(X, prediction_type="RawFormulaVal")
-
-
-class _Counter(NamedTuple):
-    """A callback that counts rounds."""
-
-    bar: Bar
-
-    def after_iteration(self, info: object) -> bool:
-        self.bar.update(1)
-        return True
 
 
 def validation_log(calls: Sequence[Mapping[str, float]], record: Sequence[float]) -> Log:

@@ -119,8 +119,9 @@ def chosen(rows: Loaded, ranker: Estimator) -> tuple[np.ndarray, np.ndarray]:
     labels = dask.compute(*map(dask.delayed(_labels, pure=False), rows.parts))
     groups = np.repeat(np.concatenate(rows.ids), np.concatenate(rows.sizes))
     known = Rows(np.empty(0), np.concatenate(labels), groups).check()
-    rng = check.as_random_state("random_state", ranker.random_state)
-    train, held_out = known.choose(ranker.max_queries, ranker.validation_fraction, rng)
+    train, held_out = known.choose(
+        ranker.max_queries, ranker.validation_fraction, ranker.random_state
+    )
     return known.ids[train], known.ids[held_out]
 
 
@@ -290,12 +291,12 @@ class DaskLightGBMRanker(DaskRanker, LightGBM):
         if fit.objective is not None:
             estimator.set_params(objective=skrank.lightgbm.objective(fit.objective), metric="None")
         (train,) = _spread(client, fit.train)
-        own = {"init_score": _start_scores(fit, train)} if fit.start.factor else {}
-        if train.weighted:
-            own["sample_weight"] = train.column(lambda part: part.weights)
-        group = train.column(lambda part: part.queries.sizes)
-        X, y = train.table(), train.column(_labels)
-        estimator.fit(X, y, group=group, **own, **fit.arguments)
+        weights = train.column(lambda part: part.weights) if train.weighted else None
+        estimator.fit(
+            train.table(), train.column(_labels), sample_weight=weights,
+            group=train.column(lambda part: part.queries.sizes),
+            init_score=_start_scores(fit, train), **fit.arguments,
+        )  # fmt: skip
         fit.estimator = estimator.to_local()
         fit.best_iteration = fit.estimator.booster_.current_iteration()
         if fit.valid is not None:
@@ -333,7 +334,7 @@ class DaskXGBoostRanker(DaskRanker, XGBoost):
             qid = spread.column(lambda part: part.queries.row_query)
             return xgboost.DaskDMatrix(
                 client, spread.table(), spread.column(_labels), qid=qid,
-                base_margin=_start_scores(fit, spread) if fit.start.factor else None,
+                base_margin=_start_scores(fit, spread),
                 missing=estimator.missing, feature_types=estimator.feature_types,
                 enable_categorical=estimator.enable_categorical,
             )  # fmt: skip
@@ -343,8 +344,9 @@ class DaskXGBoostRanker(DaskRanker, XGBoost):
         options |= {"verbose_eval": fit.arguments.pop("verbose", False)} | fit.arguments
         result = xgboost.train(client, dtrain=matrix(train), **options)
         ranker = import_booster("xgboost").XGBRanker()
-        own, known = estimator.get_params(deep=False), ranker.get_params(deep=False)
-        fit.estimator = ranker.set_params(**{name: own[name] for name in known if name in own})
+        params, known = estimator.get_params(deep=False), ranker.get_params(deep=False)
+        shared = {name: params[name] for name in known if name in params}
+        fit.estimator = ranker.set_params(**shared)
         take_booster(fit, result["booster"], result["history"])
 
 
@@ -353,37 +355,27 @@ def _labels(part: Part) -> np.ndarray:
 
 
 def _start_scores(fit: Fit, rows: Spread) -> Any:
-    """The scores that boosting starts from, computed on the workers."""
+    """The scores that boosting starts from, computed on the workers; None without a start."""
     start = fit.start
-    return rows.column(lambda part: start.finite_scores(part.X))
+    return rows.column(lambda part: start.finite_scores(part.X)) if start.factor else None
 
 
-class Collections(NamedTuple):
-    """Rows of Dask collections for a GroupedRanker.
+def parts_of(
+    ranker: Estimator, rows: Rows, validation: Rows | None
+) -> tuple[Part, Part | None, Part | None, int]:
+    """The rows of collections that the parameters of a GroupedRanker choose.
 
-    Attributes
-    ----------
+    Returns
+    -------
     train : Part
         Rows to train on, on the workers.
     valid : Part or None
         Validation rows, in memory.
     refit : Part or None
-        The rows of both, if `validation_fraction` holds out queries.
+        The rows of both, on the workers, if `validation_fraction` holds out queries.
     max_grade : int
         Highest label.
-    loaded : Loaded
-        All rows, of which Dask drops those without a reference.
     """
-
-    train: Part
-    valid: Part | None
-    refit: Part | None
-    max_grade: int
-    loaded: Loaded
-
-
-def collections_of(ranker: Estimator, rows: Rows, validation: Rows | None) -> Collections:
-    """The rows of collections that the parameters of a GroupedRanker choose."""
 
     def on_workers(collection: Loaded) -> Part:
         return Part(without_queries(rows.X), np.empty(0), params=rows.params, loaded=collection)
@@ -399,10 +391,8 @@ def collections_of(ranker: Estimator, rows: Rows, validation: Rows | None) -> Co
             train = _cut(every, used)
             if len(held_out):
                 valid, refit = _cut(every, held_out), _cut(every, np.append(used, held_out))
-        return Collections(
-            on_workers(train), None if valid is None else drawn(valid, ranker).check().part(),
-            None if refit is None else on_workers(refit), max_grade, every,
-        )  # fmt: skip
+        in_memory = None if valid is None else drawn(valid, ranker).check().part()
+        return on_workers(train), in_memory, refit and on_workers(refit), max_grade
 
 
 def client_of(estimator: Estimator) -> Client:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ from skrank._engine.ranking import Ranking
 from skrank._engine.threads import compiled
 from skrank._fitted import cloned, is_instance, predicted_scores
 from skrank._progress import Bar
-from skrank._typing import Estimator, Options, Table
+from skrank._typing import Columns, Estimator, Options, Table
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
 from skrank.objectives.base import metric_of
@@ -60,6 +60,8 @@ class EstimatorKind(ABC):
         True if `train` computes start scores of training rows, on the workers of Dask.
     column_parameters : tuple of str
         Parameters of the estimator, or arguments of its fit, for columns that need not be numbers.
+    categorical_parameter : str
+        Parameter of the estimator, or argument of its fit, for categorical columns.
     forbidden_names : str
         Regular expression of names of columns that the estimator refuses.
     """
@@ -73,6 +75,7 @@ class EstimatorKind(ABC):
     starts_from_scores: bool = False
     on_workers: bool = False
     column_parameters: tuple[str, ...] = ()
+    categorical_parameter: str = ""
     forbidden_names: str = "(?!)"  # matches nothing
 
     @abstractmethod
@@ -99,11 +102,12 @@ class EstimatorKind(ABC):
         names = (name for name in self.rounds_aliases if params.get(name) is not None)
         return next(names, self.rounds_parameter or "")
 
-    def categorical_features(
-        self, estimator: Estimator, arguments: Options
-    ) -> Sequence[str | int | bool] | None:
-        """Categorical columns that parameters of the estimator, or arguments of its fit, name."""
-        return None
+    def categorical_features(self, estimator: Estimator, arguments: Options) -> Columns | None:
+        """Categorical columns that the caller names; None if these are found by their dtype."""
+        columns = arguments.get(self.categorical_parameter)
+        if columns is None:
+            columns = estimator.get_params(deep=False).get(self.categorical_parameter)
+        return None if isinstance(columns, str) else columns  # "auto" of LightGBM
 
     def named_columns(self, estimator: Estimator, arguments: Options) -> set[object]:
         """Names or numbers of the columns that `column_parameters` name."""
@@ -167,24 +171,12 @@ class Start:
         """Scores to train on; boosters would accept inf and NaN without an error."""
         return finite(self.scores(X), f"init={type(self.init).__name__}")
 
-    def predictions(
-        self, kind: EstimatorKind, estimator: Estimator, X: Table, n_rounds: int | None
-    ) -> np.ndarray:
-        """The sum of these scores and of the margins of the rounds.
-
-        With `n_rounds` = 0 and a start, no round is added.
-        """
-        if not self.factor:
-            return predicted_scores(estimator, X)
-        return self.scores(X) + (kind.margins(estimator, X) if n_rounds != 0 else 0.0)
-
 
 def finite(scores: np.ndarray, what: str) -> np.ndarray:
     """Scores; raises if some are not finite."""
-    bad = np.flatnonzero(~np.isfinite(scores))
-    if len(bad):
+    if (row := check.first(~np.isfinite(scores))) >= 0:
         raise ValueError(
-            f"{what} scores row {bad[0]} as {scores[bad[0]]}, and sums need finite scores: choose "
+            f"{what} scores row {row} as {scores[row]}, and sums need finite scores: choose "
             "another model, or impute missing values of X."
         )
     return scores

@@ -16,11 +16,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from skrank import _validation as check
-from skrank._engine.groups import collection_grade
+from skrank._fitted import predicted_scores
 from skrank._progress import progress
 from skrank._typing import Estimator, Options, RandomState, Table
-from skrank.dask._partitions import head_of
-from skrank.dask._predict import predict_collection
 from skrank.metrics import Metric
 from skrank.objectives import Objective
 from skrank.rankers import _checks, _dask
@@ -178,7 +176,6 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     True
     """
 
-    _fitted_by: ClassVar[str] = "estimator_"  # attribute by which `check_is_fitted` knows a fit
     _inner: ClassVar[tuple[str, ...]] = ("estimator", "init")
     _defaults: ClassVar[Options] = {"unjudged": "raise", "refit": False}
     _categories: dict[object, object]
@@ -229,26 +226,13 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         rows = Rows(X, y, groups, sample_weight, fit_params)
         return self._fit(rows, X_val, y_val, groups_val)
 
-    def predict(self, X: Table) -> np.ndarray:
-        """Score rows: within a query, higher ranks first.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            In the order of the rows. The expected grade, if the estimator is a classifier. With
-            `init`, the sum of its scores and those of the rounds.
-        """
-        if hasattr(X, "__dask_graph__"):
-            self._checked(head_of(X))
-            return predict_collection(self, X)
-        X = self._checked(X)
-        start = Start(self.init_, self.init_factor_)  # the scores that the rounds add to
-        kind = kind_of(self.estimator_)
-        return start.predictions(kind, self.estimator_, X, self.best_iteration_)
+    def _predict(self, X: Table) -> np.ndarray:
+        if not self.init_factor_:
+            return predicted_scores(self.estimator_, X)
+        scores = Start(self.init_, self.init_factor_).scores(X)
+        if self.best_iteration_ == 0:  # no round was better than the start
+            return scores
+        return scores + kind_of(self.estimator_).margins(self.estimator_, X)
 
     @available_if(attrgetter("estimator.predict_proba"))
     def predict_proba(self, X: Table) -> np.ndarray:
@@ -362,19 +346,15 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         elif rows.weights is not None:
             check.check_weights(rows.weights, "sample_weight of row {}".format)
 
-        # Numbers of the queries to train on (None: all) and of the queries to hold out. The latter
-        # are empty if X_val is given, since X_val is refused together with `validation_fraction`.
-        chosen, held_out = None, np.array([], dtype=np.int64)
-        if self.validation_fraction is not None or self.max_queries is not None:
-            rng = check.as_random_state("random_state", self.random_state)
-            chosen, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
+        # no query is held out if X_val is given, which is refused together with
+        # `validation_fraction`
+        chosen, held_out = rows.choose(
+            self.max_queries, self.validation_fraction, self.random_state
+        )
         validation = rows.part(held_out) if len(held_out) else None
         if valid is not None:
             validation = valid.check(unjudged=options["unjudged"], graded=graded).part()
-        labels = rows.labels if validation is None else np.append(rows.labels, validation.y)
-        # highest of all labels passed to `with_groups`, if `train.y` is a part of its result; else
-        # the highest of these labels. It is not used if labels are not graded.
-        max_grade = collection_grade(train.y, labels)
+        max_grade = rows.max_grade(validation)  # not used if labels are not graded
 
         # parts are sorted by query; boosters have no arguments of `fit` with an entry per row
         alone = kind.rounds_parameter is None
@@ -388,11 +368,11 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         if not isinstance(kind_of(self.estimator), _dask.DaskRanker):
             super()._train_on_dask(train, valid)  # raises
         self.__dict__.pop("_named_columns", None)  # of an earlier fit
-        rows = _dask.collections_of(self, train, valid)
-        fit = self._trained(rows.train, rows.valid, rows.max_grade)
-        if self._options()["refit"] and rows.refit is not None:
-            fit = self._trained(rows.refit, None, rows.max_grade, fit)
-        self._set_attributes(fit, rows.max_grade)
+        train_part, valid_part, refit, max_grade = _dask.parts_of(self, train, valid)
+        fit = self._trained(train_part, valid_part, max_grade)
+        if self._options()["refit"] and refit is not None:
+            fit = self._trained(refit, None, max_grade, fit)
+        self._set_attributes(fit, max_grade)
 
     def _trained(
         self, train: Part, validation: Part | None, max_grade: int, stopped: Fit | None = None

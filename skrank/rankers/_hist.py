@@ -18,6 +18,9 @@ class HistGradientBoosting(EstimatorKind):
     is trained again.
     """
 
+    classes = (
+        "sklearn.ensemble", "HistGradientBoostingRegressor", "HistGradientBoostingClassifier",
+    )  # fmt: skip
     rounds_parameter = "max_iter"
     follows_metrics = True
     column_parameters = ("categorical_features",)

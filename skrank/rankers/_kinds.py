@@ -33,9 +33,8 @@ def kind_of(estimator: Estimator) -> EstimatorKind:
             f"a Pipeline passes no groups to its {inner}: put the GroupedRanker into the pipeline, "
             f"make_pipeline(..., GroupedRanker({inner}()))."
         )
-    for name in ("HistGradientBoostingRegressor", "HistGradientBoostingClassifier"):
-        if is_instance(estimator, "sklearn.ensemble", name):
-            return HistGradientBoosting()
+    if is_instance(estimator, *HistGradientBoosting.classes):
+        return HistGradientBoosting()
     for kind in _BOOSTERS:
         if is_instance(estimator, *kind.classes[:2]):
             on_dask = type(estimator).__module__.startswith(DASK_MODULES)

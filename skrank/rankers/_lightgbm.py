@@ -5,7 +5,6 @@ Comments "LightGBM:" mark what other libraries do not need.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from inspect import signature
 
 import numpy as np
@@ -23,6 +22,7 @@ class LightGBM(Booster):
 
     classes = ("lightgbm", "LGBMModel", "LGBMRanker")
     rounds_parameter = "n_estimators"
+    categorical_parameter = "categorical_feature"
     forbidden_names = r'^$|[",:\[\]{}]'
     rounds_aliases = (
         "num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees", "num_round",
@@ -87,14 +87,6 @@ class LightGBM(Booster):
             )
             added["callbacks"] = [*fit.arguments["callbacks"], stop]
         return added
-
-    def categorical_features(
-        self, estimator: Estimator, arguments: Options
-    ) -> Sequence[str | int | bool] | None:
-        own = estimator.get_params().get("categorical_feature")
-        named = arguments.get("categorical_feature", own)
-        # LightGBM: "auto" is by dtype
-        return None if named is None or isinstance(named, str) else named
 
     def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
         return estimator.predict(X, raw_score=True)

@@ -15,8 +15,6 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.names import unique_metrics
 from skrank._progress import Bar, progress
 from skrank._typing import Options, RandomState, Table
-from skrank.dask._partitions import head_of
-from skrank.dask._predict import predict_collection
 from skrank.metrics import DCG, NDCG, Metric
 from skrank.objectives import Objective
 from skrank.objectives.base import metric_of, metric_or_objective
@@ -172,7 +170,6 @@ class LinearRanker(Ranker):
     True
     """
 
-    _fitted_by: ClassVar[str] = "coef_"
     _defaults: ClassVar[Options] = {
         "categorical_features": None, "smoothing": None, "max_iter": 200, "tol": 1e-6,
         "max_rows": 1_000_000, "unjudged": "raise",
@@ -211,35 +208,14 @@ class LinearRanker(Ranker):
         self.progress = progress
         self.random_state = random_state
 
-    def predict(self, X: Table) -> np.ndarray:
-        """Score rows: within a query, higher ranks first.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or Dask collection of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            ``feature_map_.transform(X) @ coef_``; of a Dask collection, a collection.
-
-        Raises
-        ------
-        ValueError
-            If a feature is infinite, or a score is not finite.
-        """
-        if hasattr(X, "__dask_graph__"):
-            self._checked(head_of(X))
-            return predict_collection(self, X)
-        table = self._checked(X)  # raises if the ranker is not fitted
-        X = transformed(self.feature_map_, table)
+    def _predict(self, X: Table) -> np.ndarray:
+        features = transformed(self.feature_map_, X)
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = products(X, self.coef_)
-        wrong = np.flatnonzero(~np.isfinite(scores))
-        if len(wrong):
+            scores = products(features, self.coef_)
+        if (row := check.first(~np.isfinite(scores))) >= 0:
             raise ValueError(
-                f"the score of row {wrong[0]} is {scores[wrong[0]]}: its features are far outside "
-                "the range of the training rows. Give features in the same units as in fit."
+                f"the score of row {row} is {scores[row]}: its features are far outside the range "
+                "of the training rows. Give features in the same units as in fit."
             )
         return scores
 
@@ -269,13 +245,11 @@ class LinearRanker(Ranker):
         # `check` sets attributes: of a copy, whose memory `del rows` frees
         rows = replace(train).check(unjudged=unjudged)
         check_several_rows_per_query(rows.ids, len(rows.labels))
-        chosen, held_out, valid_part = None, np.empty(0, np.int64), None
-        if self.validation_fraction is not None or self.max_queries is not None:
-            rng = check.as_random_state("random_state", self.random_state)
-            chosen, held_out = rows.choose(self.max_queries, self.validation_fraction, rng)
-        if len(held_out):
-            valid_part = rows.part(held_out)
-        elif valid is not None:
+        chosen, held_out = rows.choose(
+            self.max_queries, self.validation_fraction, self.random_state
+        )
+        valid_part = rows.part(held_out) if len(held_out) else None
+        if valid is not None:
             valid_part = valid.check(unjudged=unjudged).part()
         self.max_grade_ = max(max_grade, rows.max_grade(valid_part))
         self.evals_result_ = {}
@@ -321,8 +295,7 @@ class LinearRanker(Ranker):
         Sets `alpha_`, `n_iter_` and `evals_result_`.
         """
         if valid is None:
-            (solution,) = training.path(alphas, start, Steps(bar))
-            self.alpha_, weights, self.n_iter_ = solution
+            ((self.alpha_, weights, self.n_iter_),) = training.path(alphas, start, Steps(bar))
             return weights
         eval_metric = self.eval_metric
         if eval_metric is None:
@@ -342,8 +315,7 @@ class LinearRanker(Ranker):
             self.alpha_, weights, self.n_iter_ = path[int(np.argmax(values))]
         else:
             steps = Steps(bar, value, self._patience("steps"))
-            (solution,) = training.path(alphas, start, steps)
-            self.alpha_, weights, self.n_iter_ = solution
+            ((self.alpha_, weights, self.n_iter_),) = training.path(alphas, start, steps)
             values = steps.values
             if values and steps.patience is not None:
                 weights = steps.best

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from sklearn.utils.fixes import parse_version
 
 from skrank import _validation as check
 from skrank._engine.queries import Queries
-from skrank._typing import Table
+from skrank._typing import Columns, Table
 from skrank.preprocessing import RidgeImputer
 from skrank.preprocessing._signed_log import center_and_scale, signed_log
 
@@ -30,7 +29,7 @@ _FOLDS = 5  # of rows, for the target encoding of training rows
 
 
 def unfitted_features(
-    features: str | TransformerMixin, X: Table, categorical: Sequence[str | int | bool] | None
+    features: str | TransformerMixin, X: Table, categorical: Columns | None
 ) -> TransformerMixin:
     """The transformer of `features`, a parameter of LinearRanker, for the columns of X."""
     if isinstance(features, str):
@@ -51,12 +50,11 @@ def unfitted_features(
 
 
 def _default(kind: str, X: Table, categorical: np.ndarray) -> TransformerMixin:
-    if categorical.all():
-        numbers = None
-    elif categorical.any():
-        numbers = _of_numbers(kind, _safe_indexing(X, np.flatnonzero(~categorical), axis=1))
-    else:
+    if not categorical.any():
         return _of_numbers(kind, X)
+    numbers = None
+    if not categorical.all():
+        numbers = _of_numbers(kind, _safe_indexing(X, np.flatnonzero(~categorical), axis=1))
     names = list(getattr(X, "columns", range(X.shape[1])))
     if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         names = list(range(len(names)))
@@ -124,7 +122,7 @@ def queries_at_random(queries: Queries) -> np.ndarray:
     return np.argsort(places[queries.row_query], kind="stable")
 
 
-def categorical_columns(X: Table, named: Sequence[str | int | bool] | None) -> np.ndarray:
+def categorical_columns(X: Table, named: Columns | None) -> np.ndarray:
     """True for columns of the pandas dtype category, and for columns that the caller names."""
     dtypes = getattr(X, "dtypes", [None] * X.shape[1])
     categorical = np.array([str(dtype) == "category" for dtype in dtypes], dtype=bool)

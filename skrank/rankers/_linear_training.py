@@ -14,6 +14,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
+from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.metric import average, measure
 from skrank._engine.ranking import Ranking
@@ -54,15 +55,12 @@ class Stages:
         Smoothing of `smooth` in each stage, in units of the spread of the start scores.
     final : Objective or None
         Objective of the last stage, such as LambdaRank. Its gradient is not that of a function, so
-        that Newton steps take the place of L-BFGS.
-    metric : Metric or None
-        The metric that the last stage improves.
+        that Newton steps take the place of L-BFGS; their length is the best for its metric.
     """
 
     smooth: Objective
     sigmas: tuple[float, ...]
     final: Objective | None = None
-    metric: Metric | None = None
 
     @classmethod
     def of(cls, objective: str | Metric | Objective, sigmas: tuple[float, ...] | None) -> Stages:
@@ -71,32 +69,27 @@ class Stages:
         Default of `sigmas`: SIGMAS; for a function, the sigma of its first SoftRank, or 1.
         """
         objective = metric_or_objective(objective)
-        if isinstance(objective, Objective) and objective.is_function:
+        if isinstance(objective, Metric):
+            smooth = _smooth(objective)
+            if smooth is not None:
+                return cls(smooth, sigmas or SIGMAS)
+            objective = LambdaRank(objective, norm=False)
+        if objective.is_function:
             softened = [part.sigma for _, part in objective.terms if isinstance(part, SoftRank)]
             return cls(objective, sigmas or tuple(softened[:1]) or (1.0,))
-        if isinstance(objective, Objective):
-            metric = metric_of(objective)
-            if metric is None:
-                raise ValueError(
-                    f"LinearRanker cannot train on {objective}: give a metric, or an objective "
-                    "that is a function or belongs to a metric: SoftRank, Softmax, SquaredError, "
-                    "LambdaRank, LambdaLoss."
-                )
-            return cls(_smooth_start(metric), sigmas or SIGMAS, objective, metric)
-        smooth = _smooth(objective)
-        if smooth is not None:
-            return cls(smooth, sigmas or SIGMAS)
-        final = LambdaRank(objective, norm=False)
-        return cls(_smooth_start(objective), sigmas or SIGMAS, final, objective)
+        metric = metric_of(objective)
+        if metric is None:
+            raise ValueError(
+                f"LinearRanker cannot train on {objective}: give a metric, or an objective that is "
+                "a function or belongs to a metric: SoftRank, Softmax, SquaredError, LambdaRank, "
+                "LambdaLoss."
+            )
+        return cls(_smooth_start(metric), sigmas or SIGMAS, objective)
 
     def on_scale(self, max_grade: int) -> Stages:
         """The stages for labels of this highest grade."""
-        return replace(
-            self,
-            smooth=self.smooth.on_scale(max_grade),
-            final=self.final and self.final.on_scale(max_grade),
-            metric=self.metric and self.metric.on_scale(max_grade),
-        )
+        final = self.final and self.final.on_scale(max_grade)
+        return replace(self, smooth=self.smooth.on_scale(max_grade), final=final)
 
 
 def _smooth(metric: Metric) -> Objective | None:
@@ -200,7 +193,7 @@ class LinearTraining:
     stages : Stages
     max_iter, tol, positive
         See LinearRanker.
-    least : ndarray of shape (n_features,) or float
+    least : ndarray of shape (n_features,)
         Lower bound of `scale`.
     center, scale : ndarray of shape (n_features,)
         Means and standard deviations of the features; the latter are inf for constant features.
@@ -215,16 +208,13 @@ class LinearTraining:
     max_iter: int
     tol: float
     positive: bool
-    least: np.ndarray | float = 0.0
+    least: np.ndarray
     center: np.ndarray = field(init=False)
     scale: np.ndarray = field(init=False)
     mass: float = field(init=False)
     _bound: tuple[Objective, BoundObjective, np.ndarray] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        if _is_sparse(self.X) and not self.X.has_canonical_format:
-            self.X = self.X.copy()
-            self.X.sum_duplicates()
         sizes = self.judgments.queries.sizes
         weights = np.repeat(self.query_weights, sizes)
         scaler = StandardScaler(with_mean=not _is_sparse(self.X))
@@ -233,10 +223,9 @@ class LinearTraining:
                 block = self.X[rows].astype(np.float64, copy=False)
                 scaler.partial_fit(block, sample_weight=weights[rows])
         self.center, scale = scaler.mean_, np.sqrt(scaler.var_)
-        wide = np.flatnonzero(~(scale < _LARGEST))
-        if len(wide):
+        if (feature := check.first(~(scale < _LARGEST))) >= 0:
             raise ValueError(
-                f"feature {wide[0]} has values beyond {_LARGEST:g}: give it in a larger unit."
+                f"feature {feature} has values beyond {_LARGEST:g}: give it in a larger unit."
             )
         constant = (scale <= _ROUNDING * np.abs(self.center)) | (scale < 1 / _LARGEST)
         self.scale = np.where(constant, np.inf, np.maximum(scale, self.least))
@@ -335,7 +324,7 @@ class LinearTraining:
     @compiled()
     def _values_at(self, tried: np.ndarray, alpha: float) -> list[float]:
         """Mean of the metric (negated if lower is better) minus penalty, for each of `tried`."""
-        metric = self.stages.metric
+        metric = metric_of(self.stages.final) if self.stages.final else None
         assert metric is not None
         rankings = (Ranking(self.judgments, self.scores(weights)) for weights in tried)
         measured = measure(self.judgments, rankings, [metric], self.query_weights)

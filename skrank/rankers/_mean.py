@@ -15,7 +15,6 @@ from skrank._engine.groups import collection_grade, index_level, with_groups, wi
 from skrank._fitted import cloned, predicted_scores
 from skrank._typing import Estimator, Options, Table
 from skrank.dask._partitions import head_of
-from skrank.dask._predict import predict_collection
 from skrank.metrics import Metric
 from skrank.rankers._base import Ranker, no_collections
 from skrank.rankers._dask import drawn, loaded
@@ -93,7 +92,6 @@ class RankerMean(MetaEstimatorMixin, Ranker):
     True
     """
 
-    _fitted_by: ClassVar[str] = "estimators_"
     _inner: ClassVar[tuple[str, ...]] = ("estimators",)
 
     def __init__(
@@ -107,23 +105,7 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         self.weights = weights
         self.scoring = scoring
 
-    def predict(self, X: Table) -> np.ndarray:
-        """Score rows: within a query, higher ranks first.
-
-        Parameters
-        ----------
-        X : array-like or Dask collection of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), or a Dask collection
-            Weighted mean of the scores of the rankers, each divided by their standard deviation
-            inside the training queries.
-        """
-        if hasattr(X, "__dask_graph__"):
-            self._checked(head_of(X))
-            return predict_collection(self, X)
-        X = self._checked(X)
+    def _predict(self, X: Table) -> np.ndarray:
         total = np.zeros(X.shape[0])
         rankers = self.named_estimators_.items()
         for (name, ranker), factor in zip(rankers, self.factors_, strict=True):

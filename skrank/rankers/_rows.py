@@ -15,7 +15,7 @@ from sklearn.utils import _safe_indexing, column_or_1d
 from skrank import _validation as check
 from skrank._engine.groups import collection_grade, show
 from skrank._engine.queries import Queries
-from skrank._typing import Options, Table
+from skrank._typing import Options, RandomState, Table
 from skrank.model_selection._parts import QueryRows, count_queries, draw_parts
 
 if TYPE_CHECKING:
@@ -160,10 +160,8 @@ class Rows:
         Number of the query of each row, by ascending query id.
     ids, sizes : ndarray of shape (n_queries,)
         Query ids, and numbers of rows of the queries; only with `groups`.
-    kept : bool ndarray of shape (n_rows,)
-        False for rows that `unjudged` drops.
-    order : int64 ndarray of shape (n_kept,)
-        Numbers of the kept rows, sorted by query.
+    order : int64 ndarray
+        Numbers of the rows, without those that `unjudged` drops, sorted by query.
     """
 
     X: Table
@@ -176,7 +174,6 @@ class Rows:
     codes: np.ndarray | None = field(init=False, default=None)
     ids: np.ndarray = field(init=False)
     sizes: np.ndarray = field(init=False)
-    kept: np.ndarray = field(init=False)
     order: np.ndarray = field(init=False)
 
     def check(self, *, unjudged: str = "raise", graded: bool = True) -> Rows:
@@ -192,7 +189,6 @@ class Rows:
         judged = check.check_training_labels(self.labels, unjudged, graded)
         if unjudged == "zero" and not judged.all():
             self.labels = np.where(judged, self.labels, 0.0)
-        self.kept = judged | (unjudged == "zero")
         n_rows = len(self.labels)
         if self.sample_weight is not None:
             self.weights = check.as_vector("sample_weight", self.sample_weight)
@@ -202,7 +198,7 @@ class Rows:
                     "weight per row, the same for all rows of a query. From one weight per query, "
                     "by ascending id: weights[numpy.unique(groups, return_inverse=True)[1]]."
                 )
-        self.order = np.flatnonzero(self.kept)
+        self.order = np.flatnonzero(judged | (unjudged == "zero"))
         if self.groups is not None:
             rows = QueryRows.of(np.asarray(self.groups), self.y, "rows that are given to fit")
             self.codes, self.ids, self.sizes = rows.codes, rows.ids, rows.sizes
@@ -211,13 +207,17 @@ class Rows:
         return self
 
     def choose(
-        self, max_queries: int | None, held_out: float | None, rng: np.random.RandomState
-    ) -> tuple[np.ndarray, np.ndarray]:
+        self, max_queries: int | None, held_out: float | None, random_state: RandomState
+    ) -> tuple[np.ndarray | None, np.ndarray]:
         """Draw the numbers (`codes`) of the training queries and of the validation queries.
 
         At most `max_queries` queries are drawn; the share `held_out` of these is for validation,
-        stratified by numbers of relevant documents. At least one query is for training.
+        stratified by numbers of relevant documents. At least one query is for training. Without
+        `max_queries` and `held_out`, nothing is drawn: None stands for all queries.
         """
+        if max_queries is None and held_out is None:
+            return None, np.empty(0, np.int64)
+        rng = check.as_random_state("random_state", random_state)
         assert self.codes is not None
         used = np.unique(self.codes[self.order])
         if max_queries is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -13,7 +12,7 @@ import skrank.xgboost
 from skrank import _validation as check
 from skrank._boosters.adapters import import_booster
 from skrank._boosters.xgboost_data import log_name
-from skrank._typing import Estimator, Options, Table
+from skrank._typing import Columns, Estimator, Options, Table
 from skrank.rankers._fit import VALIDATION, Booster, Fit, Log, Validator, objective_with_link
 from skrank.rankers._rows import Part, categories_of
 
@@ -106,9 +105,7 @@ class XGBoost(Booster):
         booster = xgboost.train(dtrain=data, evals_result=log, verbose_eval=verbose, **options)
         take_booster(fit, booster, log)
 
-    def categorical_features(
-        self, estimator: Estimator, arguments: Options
-    ) -> Sequence[str | int | bool] | None:
+    def categorical_features(self, estimator: Estimator, arguments: Options) -> Columns | None:
         kinds = estimator.feature_types
         if kinds is None or isinstance(kinds, str):
             return None

@@ -155,7 +155,6 @@ class NeuralRanker(Ranker):
     True
     """
 
-    _fitted_by: ClassVar[str] = "net_"
     _defaults: ClassVar[Options] = {"standardize": True, "max_queries": None, "unjudged": "raise"}
     net_: NeuralNet
 
