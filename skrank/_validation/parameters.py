@@ -305,13 +305,6 @@ def check_confidence(confidence: object) -> tuple[float, float]:
     return level, float(1 - Decimal(str(level)))
 
 
-def check_result(parameter: str, value: object, kind: type[T], source: str) -> T:
-    """`value`, after a check that it has the type `kind`, which `source` returns."""
-    if not isinstance(value, kind):
-        raise TypeError(f"{parameter} is a {type(value).__name__}: pass what {source} returns.")
-    return value
-
-
 def check_table(parameter: str, table: Any, columns: Sequence[str]) -> None:
     """Check that `table` is a DataFrame with at least one row and these columns."""
     names = list(getattr(table, "columns", ()))

@@ -50,7 +50,7 @@ class Campaign(ABC):
                 "scores of a ranker must be an array, one per row (document): join runs in one "
                 "table, with -inf for documents that a run did not retrieve."
             )
-        check.check_result("design", design, Design, "skrank.active.Design")
+        check.check_kind("design (what skrank.active.Design returns)", design, Design)
         self._n_rows = len(check.as_vector("scores", vectors[0]))
         seed = check.check_random_state(random_state) % 2**32
         documents = random_labels(

@@ -168,7 +168,7 @@ def simulate(
     n_campaigns = check.check_repeats("n_campaigns", n_campaigns, "the number of campaigns")
     check.check_choice("estimator", estimator, ESTIMATORS)
     if moments is not None:
-        check.check_result("moments", moments, Moments, "moments of a campaign")
+        check.check_kind("moments (what moments of a campaign returns)", moments, Moments)
     if (np.abs(loss) > _LARGEST).any():
         raise ValueError(f"values beyond {_LARGEST:g} overflow when they are squared.")
     complete = fits(cost[q > 0].sum(), limits)

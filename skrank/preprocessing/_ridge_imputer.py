@@ -7,15 +7,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.impute import SimpleImputer
 from sklearn.utils import Tags, gen_batches
-from sklearn.utils.validation import (
-    _check_feature_names_in,
-    check_consistent_length,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from skrank import _validation as check
 from skrank._typing import Table
@@ -28,7 +23,7 @@ _RIDGE = 0.1  # penalty of the ridge regression of a standardised column on the 
 FARTHEST = 3.0  # estimates are clipped to this number of standard deviations from the mean
 
 
-class RidgeImputer(TransformerMixin, BaseEstimator):
+class RidgeImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Replace NaN by estimates from the other columns of the row, and mark NaN that tells labels.
 
     Each standardised column is regressed on the other columns, where NaN counts as 0. This takes
@@ -165,8 +160,7 @@ class RidgeImputer(TransformerMixin, BaseEstimator):
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Names of the columns, such as "bm25", and of the indicators, such as "bm25_missing"."""
-        check_is_fitted(self)
-        names = _check_feature_names_in(self, input_features)
+        names = super().get_feature_names_out(input_features)
         marks = [f"{name}_missing" for name in names[self.missing_]]
         return np.array([*names, *marks], dtype=object)
 

@@ -5,7 +5,6 @@ These rankers train on the workers of a cluster. The fitted estimator is an LGBM
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
@@ -22,7 +21,7 @@ from skrank._engine.groups import require_groups, without_queries
 from skrank._typing import DaskTable, Estimator
 from skrank._warnings import warn
 from skrank.dask._partitions import aligned_partitions, check_unsplit_queries, head_of
-from skrank.rankers._fit import VALIDATION, Booster, Fit, Validator
+from skrank.rankers._fit import VALIDATION, Fit, Validator
 from skrank.rankers._lightgbm import LightGBM
 from skrank.rankers._rows import Part, Rows
 from skrank.rankers._xgboost import XGBoost, declare_categories, take_booster, train_options
@@ -250,28 +249,7 @@ def _spread(client: Client, *parts: Part) -> list[Spread]:
     return [Spread(client, rows, workers) for rows in every]
 
 
-class DaskRanker(Booster):
-    """A ranker that is trained on Dask, on arrays or on collections.
-
-    Each subclass also inherits from the kind of the fitted estimator, which is not on Dask.
-    """
-
-    on_workers = True
-
-    def train(self, fit: Fit) -> None:
-        """Train on the workers, on rows of collections in place of those of `fit`."""
-        if fit.valid is not None and fit.metrics:
-            Validator(fit.valid, fit.metrics)  # raises if a metric has no value
-        client = client_of(fit.estimator)
-        with client.as_current():
-            self.train_on(client, fit)
-
-    @abstractmethod
-    def train_on(self, client: Client, fit: Fit) -> None:
-        """Train on the workers of a client."""
-
-
-class DaskLightGBMRanker(DaskRanker, LightGBM):
+class DaskLightGBMRanker(LightGBM):
     """DaskLGBMRanker.
 
     Workers of LightGBM do not exchange values of metrics. They train all rounds; then the rounds
@@ -279,8 +257,9 @@ class DaskLightGBMRanker(DaskRanker, LightGBM):
     """
 
     classes = ("lightgbm.dask", "DaskLGBMRanker", "DaskLGBMRanker")
+    on_workers = True
 
-    def train_on(self, client: Client, fit: Fit) -> None:
+    def train(self, fit: Fit) -> None:
         estimator = fit.estimator
         kinds = check.boosting_kinds(estimator.get_params())
         if fit.valid is not None and (not fit.metrics or "dart" in kinds):
@@ -288,15 +267,19 @@ class DaskLightGBMRanker(DaskRanker, LightGBM):
                 "DaskLGBMRanker is validated after training: set eval_metric of GroupedRanker, and "
                 'another boosting_type than "dart".'
             )
+        if fit.valid is not None:
+            Validator(fit.valid, fit.metrics)  # raises if a metric has no value
         if fit.objective is not None:
             estimator.set_params(objective=skrank.lightgbm.objective(fit.objective), metric="None")
-        (train,) = _spread(client, fit.train)
-        weights = train.column(lambda part: part.weights) if train.weighted else None
-        estimator.fit(
-            train.table(), train.column(_labels), sample_weight=weights,
-            group=train.column(lambda part: part.queries.sizes),
-            init_score=_start_scores(fit, train), **fit.arguments,
-        )  # fmt: skip
+        client = client_of(estimator)
+        with client.as_current():
+            (train,) = _spread(client, fit.train)
+            weights = train.column(lambda part: part.weights) if train.weighted else None
+            estimator.fit(
+                train.table(), train.column(_labels), sample_weight=weights,
+                group=train.column(lambda part: part.queries.sizes),
+                init_score=_start_scores(fit, train), **fit.arguments,
+            )  # fmt: skip
         fit.estimator = estimator.to_local()
         fit.best_iteration = fit.estimator.booster_.current_iteration()
         if fit.valid is not None:
@@ -314,35 +297,40 @@ def _scores_of_rounds(fit: Fit, valid: Part) -> Iterator[np.ndarray]:
         yield scores
 
 
-class DaskXGBoostRanker(DaskRanker, XGBoost):
+class DaskXGBoostRanker(XGBoost):
     """DaskXGBRanker. All workers stop in the same round."""
 
     classes = ("xgboost.dask", "DaskXGBRanker", "DaskXGBRanker")
+    on_workers = True
 
-    def train_on(self, client: Client, fit: Fit) -> None:
+    def train(self, fit: Fit) -> None:
         estimator, xgboost = fit.estimator, import_booster("xgboost.dask")
         declare_categories(fit)
+        if fit.valid is not None:
+            Validator(fit.valid, fit.metrics)  # raises if a metric has no value
         if fit.start.factor:
             estimator.set_params(base_score=0.0)  # margins are then the sum of the rounds
-        train, *valid = _spread(client, *filter(None, (fit.train, fit.valid)))
-        if train.weighted:
-            raise ValueError(
-                "XGBoost takes no weights of queries on Dask: fit without sample_weight."
-            )
+        client = client_of(estimator)
 
         def matrix(spread: Spread) -> Any:
-            qid = spread.column(lambda part: part.queries.row_query)
             return xgboost.DaskDMatrix(
-                client, spread.table(), spread.column(_labels), qid=qid,
+                client, spread.table(), spread.column(_labels),
+                qid=spread.column(lambda part: part.queries.row_query),
                 base_margin=_start_scores(fit, spread),
                 missing=estimator.missing, feature_types=estimator.feature_types,
                 enable_categorical=estimator.enable_categorical,
             )  # fmt: skip
 
-        options = train_options(fit, [(matrix(spread), VALIDATION) for spread in valid])
-        options["params"].pop("coll_cfg", None)  # for Dask, not for the booster
-        options |= {"verbose_eval": fit.arguments.pop("verbose", False)} | fit.arguments
-        result = xgboost.train(client, dtrain=matrix(train), **options)
+        with client.as_current():
+            train, *valid = _spread(client, *filter(None, (fit.train, fit.valid)))
+            if train.weighted:
+                raise ValueError(
+                    "XGBoost takes no weights of queries on Dask: fit without sample_weight."
+                )
+            options = train_options(fit, [(matrix(spread), VALIDATION) for spread in valid])
+            options["params"].pop("coll_cfg", None)  # for Dask, not for the booster
+            options |= {"verbose_eval": fit.arguments.pop("verbose", False)} | fit.arguments
+            result = xgboost.train(client, dtrain=matrix(train), **options)
         ranker = import_booster("xgboost").XGBRanker()
         params, known = estimator.get_params(deep=False), ranker.get_params(deep=False)
         shared = {name: params[name] for name in known if name in params}

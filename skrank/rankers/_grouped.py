@@ -22,18 +22,11 @@ from skrank._typing import Estimator, Options, RandomState, Table
 from skrank.metrics import Metric
 from skrank.objectives import Objective
 from skrank.rankers import _checks, _dask
-from skrank.rankers._base import Ranker
+from skrank.rankers._base import Ranker, no_collections
 from skrank.rankers._fit import VALIDATION, Booster, Fit, Start, fit_of, trained_start
 from skrank.rankers._kinds import kind_of
 from skrank.rankers._linear import linear_init
-from skrank.rankers._rows import (
-    Part,
-    Rows,
-    categories_of,
-    check_several_rows_per_query,
-    features,
-    with_categories,
-)
+from skrank.rankers._rows import Part, Rows, categories_of, features, with_categories
 from skrank.scoring import RankingScorer
 
 
@@ -341,8 +334,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         options = self._options()
         rows = train.check(unjudged=options["unjudged"], graded=graded)
         if kind.trains_on_queries:
-            # `ids` are the distinct queries; `part` checks weights of queries
-            check_several_rows_per_query(rows.ids, len(rows.labels))
+            rows.refuse_single_rows()  # `part` checks weights of queries
         elif rows.weights is not None:
             check.check_weights(rows.weights, "sample_weight of row {}".format)
 
@@ -365,8 +357,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         self._set_attributes(fit, max_grade)
 
     def _train_on_dask(self, train: Rows, valid: Rows | None) -> None:
-        if not isinstance(kind_of(self.estimator), _dask.DaskRanker):
-            super()._train_on_dask(train, valid)  # raises
+        if not kind_of(self.estimator).on_workers:
+            raise no_collections(self)
         self.__dict__.pop("_named_columns", None)  # of an earlier fit
         train_part, valid_part, refit, max_grade = _dask.parts_of(self, train, valid)
         fit = self._trained(train_part, valid_part, max_grade)

@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from skrank._fitted import DASK_MODULES, is_instance
 from skrank._typing import Estimator
 from skrank.rankers._catboost import CatBoost
-from skrank.rankers._dask import DaskLightGBMRanker, DaskRanker, DaskXGBoostRanker
+from skrank.rankers._dask import DaskLightGBMRanker, DaskXGBoostRanker
 from skrank.rankers._fit import EstimatorKind, Fit
 from skrank.rankers._hist import HistGradientBoosting
 from skrank.rankers._lightgbm import LightGBM
@@ -38,7 +38,7 @@ def kind_of(estimator: Estimator) -> EstimatorKind:
     for kind in _BOOSTERS:
         if is_instance(estimator, *kind.classes[:2]):
             on_dask = type(estimator).__module__.startswith(DASK_MODULES)
-            if on_dask and not issubclass(kind, DaskRanker):
+            if on_dask and not kind.on_workers:
                 raise TypeError(
                     f"{type(estimator).__name__} trains on single rows of Dask collections: give "
                     "DaskLGBMRanker or DaskXGBRanker to GroupedRanker, or train it by its own fit."

@@ -43,8 +43,7 @@ class LightGBM(Booster):
             arguments["group"] = train.queries.sizes
             # LightGBM: it takes weights per row; raises if they vary inside a query
             check.query_weights(train.weights, train.queries)
-        if train.start is not None:
-            arguments["init_score"] = train.start  # no base score is added to it
+        arguments["init_score"] = train.start  # no base score is added to it
         arguments["callbacks"] = [
             *(arguments.get("callbacks") or ()), lambda _: fit.bar.update(1)
         ]  # fmt: skip
@@ -68,17 +67,16 @@ class LightGBM(Booster):
 
     def _validation(self, fit: Fit, valid: Part) -> Options:
         """Arguments of `fit` for the validation rows and early stopping."""
-        added: Options = {"eval_names": [VALIDATION]}
+        added: Options = {
+            "eval_names": [VALIDATION], "eval_sample_weight": [valid.weights],
+            "eval_init_score": [valid.start],
+        }  # fmt: skip
         if "eval_X" in signature(fit.estimator.fit).parameters:  # LightGBM: 4.7 deprecates eval_set
             added |= {"eval_X": (valid.X,), "eval_y": (valid.y,)}
         else:
             added["eval_set"] = [(valid.X, valid.y)]
         if self.trains_on_queries:
             added["eval_group"] = [valid.queries.sizes]
-        if valid.weights is not None:
-            added["eval_sample_weight"] = [valid.weights]
-        if valid.start is not None:
-            added["eval_init_score"] = [valid.start]
         if fit.metrics:
             added["eval_metric"] = Validator(valid, fit.metrics)
         if fit.patience is not None:  # LightGBM: stops by a callback

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 from sklearn.base import TransformerMixin
-from sklearn.utils import Tags, _safe_indexing
+from sklearn.utils import Tags
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
@@ -21,17 +21,9 @@ from skrank.objectives.base import metric_of, metric_or_objective
 from skrank.rankers._base import Ranker
 from skrank.rankers._dask import drawn, highest_grade, loaded, refuse_unjudged
 from skrank.rankers._fit import VALIDATION, Fit, Validator
-from skrank.rankers._linear_features import (
-    as_matrix,
-    categorical_columns,
-    feature_names,
-    mean_columns,
-    queries_at_random,
-    transformed,
-    unfitted_features,
-)
-from skrank.rankers._linear_training import LinearTraining, Stages, Steps, products
-from skrank.rankers._rows import Part, Rows, check_several_rows_per_query
+from skrank.rankers._linear_features import feature_names, fitted, mean_columns, transformed
+from skrank.rankers._linear_training import LinearTraining, Steps, products, stages
+from skrank.rankers._rows import Part, Rows
 from skrank.scoring import RankingScorer
 
 
@@ -244,7 +236,7 @@ class LinearRanker(Ranker):
         unjudged = self._options()["unjudged"]
         # `check` sets attributes: of a copy, whose memory `del rows` frees
         rows = replace(train).check(unjudged=unjudged)
-        check_several_rows_per_query(rows.ids, len(rows.labels))
+        rows.refuse_single_rows()
         chosen, held_out = rows.choose(
             self.max_queries, self.validation_fraction, self.random_state
         )
@@ -327,7 +319,7 @@ class LinearRanker(Ranker):
         alphas = check.check_numbers("alpha", self.alpha) if np.ndim(self.alpha) else (self.alpha,)
         return np.unique([check.check_number("alpha", alpha, 0, 1e9) for alpha in alphas])[::-1]
 
-    def _stages(self) -> Stages:
+    def _stages(self) -> list[Objective]:
         options = self._options()
         smoothing = options["smoothing"]
         if smoothing is not None:
@@ -336,38 +328,30 @@ class LinearRanker(Ranker):
                 check.check_number("smoothing", sigma, 1e-6, 1e6)
         check.check_count("max_iter", options["max_iter"], "iterations of a stage")
         check.check_number("tol", options["tol"], 0, 1)
-        return Stages.of(self.objective, smoothing)
+        return stages(self.objective, smoothing)
 
     def _training(self, part: Part) -> tuple[LinearTraining, list[str]]:
         """Training on rows, and the names of features."""
         X, y, queries, weights = part.X, part.y, part.queries, part.query_weights
         weights = np.ones(len(queries)) if weights is None else weights
         options = self._options()
-        named = options["categorical_features"]
-        feature_map = unfitted_features(self.features, X, named)
         grades = queries.centered(y)
-        with np.errstate(over="ignore"):  # means of extreme values
-            if categorical_columns(X, named).any():
-                # the target encoder takes blocks of rows as folds
-                rows = queries_at_random(queries)
-                unordered = feature_map.fit_transform(_safe_indexing(X, rows), grades[rows])
-                features = as_matrix(unordered)[np.argsort(rows)]
-            else:
-                features = as_matrix(feature_map.fit_transform(X, grades))
-        self.feature_map_ = feature_map
+        self.feature_map_, features = fitted(
+            self.features, X, options["categorical_features"], queries, grades
+        )
         # If levels of a category hardly tell documents apart, their mean grades hardly differ.
         # Divided by their own standard deviation, these small differences would count as much as
         # other features.
-        means = mean_columns(feature_map, features.shape[1])
+        means = mean_columns(self.feature_map_, features.shape[1])
         least = np.where(means, np.sqrt(np.mean(grades**2)), 0.0)
         del grades  # frees memory
         training = LinearTraining(
             features, Judgments(y, queries),
             weights / weights.max(),  # only ratios matter; gradients are in single precision
-            self._stages().on_scale(self.max_grade_), options["max_iter"], options["tol"],
-            self.positive, least,
+            [stage.on_scale(self.max_grade_) for stage in self._stages()],
+            options["max_iter"], options["tol"], self.positive, least,
         )  # fmt: skip
-        return training, feature_names(feature_map, len(training.scale))
+        return training, feature_names(self.feature_map_, len(training.scale))
 
 
 def _part_of_positive_weight(rows: Rows, chosen: np.ndarray | None) -> Part:

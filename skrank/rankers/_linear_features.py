@@ -28,10 +28,29 @@ _FEW_LEVELS = 4  # number up to which each level has a weight
 _FOLDS = 5  # of rows, for the target encoding of training rows
 
 
-def unfitted_features(
+def fitted(
+    features: str | TransformerMixin,
+    X: Table,
+    categorical: Columns | None,
+    queries: Queries,
+    grades: np.ndarray,
+) -> tuple[TransformerMixin, np.ndarray | csr_matrix]:
+    """The fitted transformer of `features`, a parameter of LinearRanker, and its output."""
+    transformer = _unfitted(features, X, categorical)
+    with np.errstate(over="ignore"):  # means of extreme values
+        if not categorical_columns(X, categorical).any():
+            return transformer, as_matrix(transformer.fit_transform(X, grades))
+        # blocks of rows, which are the folds of the target encoder, have queries in random order
+        places = np.random.RandomState(0).permutation(len(queries))
+        rows = np.argsort(places[queries.row_query], kind="stable")
+        unordered = transformer.fit_transform(_safe_indexing(X, rows), grades[rows])
+        return transformer, as_matrix(unordered)[np.argsort(rows)]
+
+
+def _unfitted(
     features: str | TransformerMixin, X: Table, categorical: Columns | None
 ) -> TransformerMixin:
-    """The transformer of `features`, a parameter of LinearRanker, for the columns of X."""
+    """The transformer of `features` for the columns of X."""
     if isinstance(features, str):
         check.check_choice("features", features, ("auto", "standard", "log"))
         return _default(features, X, categorical_columns(X, categorical))
@@ -114,12 +133,6 @@ def _levels(X: Table, columns: np.ndarray) -> pd.DataFrame:
 
     levels = _objects(_safe_indexing(X, np.flatnonzero(columns), axis=1))
     return pd.DataFrame(levels).set_axis(range(columns.sum()), axis=1)
-
-
-def queries_at_random(queries: Queries) -> np.ndarray:
-    """Numbers of the rows with the queries in random order, so that blocks of rows are folds."""
-    places = np.random.RandomState(0).permutation(len(queries))
-    return np.argsort(places[queries.row_query], kind="stable")
 
 
 def categorical_columns(X: Table, named: Columns | None) -> np.ndarray:

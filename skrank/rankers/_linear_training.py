@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeGuard
 
 import numpy as np
-from scipy.optimize import OptimizeResult, minimize
+from scipy.optimize import minimize
 from scipy.sparse import csr_matrix, issparse
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
@@ -34,7 +34,8 @@ _LARGEST = 1e140  # of deviations: the square of a larger one may overflow
 # Single precision is enough for the gradient of a smooth mean over queries, and kernels are many
 # times as fast in it. Sums over rows are taken in double precision.
 _PRECISION = np.float32
-SIGMAS = (1.0, 0.5)  # in units of the spread of scores; chosen on validation parts of LETOR
+# in units of the spread of scores; chosen on validation parts of LETOR
+SIGMAS: tuple[float, ...] = (1.0, 0.5)
 _RIDGE = 0.005  # penalty of the ridge regression per row, for features of variance 1
 _LEAST_CURVATURE = 1e-6  # lower bound of alpha in curvatures, so that Newton steps are finite
 _LENGTHS = 4 * 0.5 ** np.arange(10)  # of steps to try, in units of the Newton step
@@ -43,53 +44,33 @@ _SMALL_LOSS = 1e-3  # smaller losses are rescaled: tolerances of scipy are absol
 Solution = tuple[float, np.ndarray, int]  # alpha, weights, number of iterations
 
 
-@dataclass(frozen=True)
-class Stages:
+def stages(
+    objective: str | Metric | Objective, sigmas: tuple[float, ...] | None
+) -> list[Objective]:
     """The objectives of a training, in turn.
 
-    Attributes
-    ----------
-    smooth : Objective
-        A differentiable function of the scores.
-    sigmas : tuple of float
-        Smoothing of `smooth` in each stage, in units of the spread of the start scores.
-    final : Objective or None
-        Objective of the last stage, such as LambdaRank. Its gradient is not that of a function, so
-        that Newton steps take the place of L-BFGS; their length is the best for its metric.
+    First are differentiable functions of the scores, with the smoothing `sigmas`, in units of the
+    spread of the start scores. The default is SIGMAS; for a function, the sigma of its first
+    SoftRank, or 1. If `objective` has no smooth form, the last stage is an objective such as
+    LambdaRank. Its gradient is not that of a function: Newton steps take the place of L-BFGS.
     """
-
-    smooth: Objective
-    sigmas: tuple[float, ...]
-    final: Objective | None = None
-
-    @classmethod
-    def of(cls, objective: str | Metric | Objective, sigmas: tuple[float, ...] | None) -> Stages:
-        """The stages of an objective.
-
-        Default of `sigmas`: SIGMAS; for a function, the sigma of its first SoftRank, or 1.
-        """
-        objective = metric_or_objective(objective)
-        if isinstance(objective, Metric):
-            smooth = _smooth(objective)
-            if smooth is not None:
-                return cls(smooth, sigmas or SIGMAS)
-            objective = LambdaRank(objective, norm=False)
-        if objective.is_function:
-            softened = [part.sigma for _, part in objective.terms if isinstance(part, SoftRank)]
-            return cls(objective, sigmas or tuple(softened[:1]) or (1.0,))
-        metric = metric_of(objective)
+    trained, default, final = metric_or_objective(objective), SIGMAS, []
+    smooth: Objective | None = None
+    if isinstance(trained, Metric):
+        smooth, trained = _smooth(trained), LambdaRank(trained, norm=False)
+    elif trained.is_function:
+        softened = [part.sigma for _, part in trained.terms if isinstance(part, SoftRank)]
+        smooth, default = trained, tuple(softened[:1]) or (1.0,)
+    if smooth is None:
+        metric = metric_of(trained)
         if metric is None:
             raise ValueError(
-                f"LinearRanker cannot train on {objective}: give a metric, or an objective that is "
-                "a function or belongs to a metric: SoftRank, Softmax, SquaredError, LambdaRank, "
+                f"LinearRanker cannot train on {trained}: give a metric, or an objective that is a "
+                "function or belongs to a metric: SoftRank, Softmax, SquaredError, LambdaRank, "
                 "LambdaLoss."
             )
-        return cls(_smooth_start(metric), sigmas or SIGMAS, objective)
-
-    def on_scale(self, max_grade: int) -> Stages:
-        """The stages for labels of this highest grade."""
-        final = self.final and self.final.on_scale(max_grade)
-        return replace(self, smooth=self.smooth.on_scale(max_grade), final=final)
+        smooth, final = _smooth_start(metric), [trained]
+    return [_with_sigma(smooth, sigma) for sigma in sigmas or default] + final
 
 
 def _smooth(metric: Metric) -> Objective | None:
@@ -190,7 +171,8 @@ class LinearTraining:
     judgments : Judgments
     query_weights : ndarray of shape (n_queries,)
         Above 0, at most 1.
-    stages : Stages
+    stages : list of Objective
+        See `stages`.
     max_iter, tol, positive
         See LinearRanker.
     least : ndarray of shape (n_features,)
@@ -204,7 +186,7 @@ class LinearTraining:
     X: Matrix
     judgments: Judgments
     query_weights: np.ndarray
-    stages: Stages
+    stages: list[Objective]
     max_iter: int
     tol: float
     positive: bool
@@ -238,7 +220,7 @@ class LinearTraining:
         rows = float(self.query_weights @ queries.sizes)
         if weights is None:
             ridge = SquaredError("linear", centered=True)
-            weights = self._minimise(ridge, rows, _RIDGE, np.zeros(len(self.scale))).x
+            weights, _ = self._minimise(ridge, rows, _RIDGE, np.zeros(len(self.scale)))
         scores = queries.centered(self.scores(weights))
         squares = self.query_weights @ np.add.reduceat(scores**2, queries.indptr[:-1])
         spread = np.sqrt(squares / rows)
@@ -253,27 +235,21 @@ class LinearTraining:
             )
         for alpha in alphas:
             n_iter = 0
-            for sigma in self.stages.sigmas:
+            for stage in self.stages:
                 if steps.stopped:
                     break
-                smooth = _with_sigma(self.stages.smooth, sigma)
-                result = self._minimise(smooth, self.mass, alpha, weights, steps)
-                weights, n_iter = result.x, n_iter + result.nit
-                self._warn_if_last(result.nit, f"alpha={alpha:g}, smoothing={sigma:g}")
-            if self.stages.final is not None and not steps.stopped:
-                weights, number = self._newton_steps(alpha, weights, steps)
+                if stage.is_function:
+                    weights, number = self._minimise(stage, self.mass, alpha, weights, steps)
+                else:
+                    weights, number = self._newton_steps(stage, alpha, weights, steps)
                 n_iter += number
-                self._warn_if_last(number, f"alpha={alpha:g}, Newton steps")
+                if number >= self.max_iter:
+                    warn(
+                        f"LinearRanker did not converge in max_iter={self.max_iter} iterations at "
+                        f"alpha={alpha:g} on {stage}: raise max_iter, tol or alpha.",
+                        ConvergenceWarning,
+                    )
             yield alpha, weights, n_iter
-
-    def _warn_if_last(self, n_iter: int, stage: str) -> None:
-        """Warn if a stage has ended at `max_iter`."""
-        if n_iter >= self.max_iter:
-            warn(
-                f"LinearRanker did not converge in max_iter={self.max_iter} iterations at {stage}: "
-                "raise max_iter, tol or alpha.",
-                ConvergenceWarning,
-            )
 
     def _minimise(
         self,
@@ -282,8 +258,8 @@ class LinearTraining:
         alpha: float,
         weights: np.ndarray,
         steps: Steps | None = None,
-    ) -> OptimizeResult:
-        """Weights that minimise sum(losses) / mass + alpha * sum(weights**2)."""
+    ) -> tuple[np.ndarray, int]:
+        """Weights that minimise sum(losses) / mass + alpha * sum(weights**2), and iterations."""
         first = self.loss(objective, np.zeros(len(weights)))[0] / mass
         # losses far below 1, such as squared errors of click rates, are divided by the first loss
         unit = first if 0 < first < _SMALL_LOSS else 1.0
@@ -293,7 +269,7 @@ class LinearTraining:
             gradient = slopes / mass + 2 * alpha * weights
             return (total / mass + alpha * weights @ weights) / unit, gradient / unit
 
-        return minimize(
+        result = minimize(
             loss,
             np.maximum(weights, 0) if self.positive else weights,
             jac=True,
@@ -302,16 +278,22 @@ class LinearTraining:
             bounds=[(0, None)] * len(weights) if self.positive else None,
             options={"maxiter": self.max_iter, "ftol": self.tol, "gtol": 1e-9},
         )
+        return result.x, result.nit
 
     def _newton_steps(
-        self, alpha: float, weights: np.ndarray, steps: Steps
+        self, objective: Objective, alpha: float, weights: np.ndarray, steps: Steps
     ) -> tuple[np.ndarray, int]:
-        """Steps along Newton directions of the final objective, of the best length by metric."""
-        (best,) = self._values_at(weights[None], alpha)
+        """Weights after steps along Newton directions, and the number of steps.
+
+        The length of a step is the best by the metric of the objective.
+        """
+        metric = metric_of(objective)
+        assert metric is not None
+        (best,) = self._values_at(weights[None], metric, alpha)
         for step in range(self.max_iter):
-            tried = weights - np.outer(_LENGTHS, self._newton(weights, alpha))
+            tried = weights - np.outer(_LENGTHS, self._newton(objective, weights, alpha))
             tried = tried.clip(0) if self.positive else tried
-            values = self._values_at(tried, alpha)
+            values = self._values_at(tried, metric, alpha)
             if max(values) <= best + self.tol:
                 return weights, step
             best, weights = max(values), tried[int(np.argmax(values))]
@@ -322,10 +304,8 @@ class LinearTraining:
         return weights, self.max_iter
 
     @compiled()
-    def _values_at(self, tried: np.ndarray, alpha: float) -> list[float]:
+    def _values_at(self, tried: np.ndarray, metric: Metric, alpha: float) -> list[float]:
         """Mean of the metric (negated if lower is better) minus penalty, for each of `tried`."""
-        metric = metric_of(self.stages.final) if self.stages.final else None
-        assert metric is not None
         rankings = (Ranking(self.judgments, self.scores(weights)) for weights in tried)
         measured = measure(self.judgments, rankings, [metric], self.query_weights)
         sign = 1 if metric.greater_is_better else -1
@@ -335,11 +315,10 @@ class LinearTraining:
             for i, weights in enumerate(tried)
         ]
 
-    def _newton(self, weights: np.ndarray, alpha: float) -> np.ndarray:
+    def _newton(self, objective: Objective, weights: np.ndarray, alpha: float) -> np.ndarray:
         """Newton step d, with hessian @ d = gradient, by at most 20 conjugate gradients."""
-        assert self.stages.final is not None
         queries = self.judgments.queries
-        bound, (grad, hess) = self._bind(self.stages.final)
+        bound, (grad, hess) = self._bind(objective)
         bound.gradient(self.scores(weights), grad, hess)
         slopes = self._by_weights(grad) / self.mass + 2 * alpha * weights
 

@@ -252,15 +252,13 @@ class RankerMean(MetaEstimatorMixin, Ranker):
 
     def _set_members(self, members: dict[str, Estimator], part: Part) -> None:
         """Set the attributes of fitted rankers, whose scores of a part have a spread."""
-        spreads = np.array(
-            [part.spread(_finite_scores(name, member, part.X)) for name, member in members.items()]
-        )
+        spreads = [
+            part.spread(_finite_scores(name, member, part.X)) for name, member in members.items()
+        ]
         self.named_estimators_ = Bunch(**members)
         self.estimators_ = list(members.values())
         self.weights_ = self._weights()
-        self.factors_ = self.weights_ * np.divide(
-            1.0, spreads, out=np.zeros_like(spreads), where=spreads > 0
-        )
+        self.factors_ = self.weights_ * [1 / spread if spread > 0 else 0.0 for spread in spreads]
 
 
 def _check_member(estimator: Estimator) -> None:

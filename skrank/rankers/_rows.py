@@ -206,6 +206,15 @@ class Rows:
                 self.order = self.order[np.argsort(rows.codes[self.order], kind="stable")]
         return self
 
+    def refuse_single_rows(self) -> None:
+        """Refuse two or more rows, each of which is a query of its own."""
+        if len(self.ids) == len(self.labels) > 1:
+            raise ValueError(
+                f"each of the {len(self.ids)} rows is a query of its own (such as query "
+                f"{show(self.ids[0])}), so that there is nothing to rank: give the id of the "
+                "query, not of the document, as groups."
+            )
+
     def choose(
         self, max_queries: int | None, held_out: float | None, random_state: RandomState
     ) -> tuple[np.ndarray | None, np.ndarray]:
@@ -272,13 +281,3 @@ def _of_rows(value: Any, rows: np.ndarray, n_rows: int) -> Any:
     """The entries of some rows, if a value has as many entries as there are rows."""
     is_sized = isinstance(value, Sized) and not isinstance(value, (str, dict))
     return _safe_indexing(value, rows) if is_sized and len(value) == n_rows else value
-
-
-def check_several_rows_per_query(ids: np.ndarray, n_rows: int) -> None:
-    """Refuse two or more rows, each of which is a query of its own; `ids` are the queries."""
-    if len(ids) == n_rows > 1:
-        raise ValueError(
-            f"each of the {n_rows} rows is a query of its own (such as query {show(ids[0])}), so "
-            "that there is nothing to rank: give the id of the query, not of the document, as "
-            "groups."
-        )

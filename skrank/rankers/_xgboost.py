@@ -73,8 +73,8 @@ class XGBoost(Booster):
         arguments |= {"sample_weight": train.weights, "base_margin": train.start}
         if valid is not None:
             arguments["eval_set"] = [(valid.X, valid.y)]
-            arguments["sample_weight_eval_set"] = None if valid.weights is None else [valid.weights]
-            arguments["base_margin_eval_set"] = None if valid.start is None else [valid.start]
+            arguments["sample_weight_eval_set"] = [valid.weights]
+            arguments["base_margin_eval_set"] = [valid.start]
             estimator.set_params(early_stopping_rounds=fit.patience)
         estimator.fit(train.X, train.y, **arguments)
         if valid is not None:
