@@ -43,16 +43,14 @@ def cannot_stop(what: str) -> ValueError:
 def check_bagging(params: Mapping[str, Any]) -> None:
     """Refuse parameters of LightGBM with which a callable objective trains nothing."""
 
-    def given(*aliases: str) -> set[str]:
+    def values_of(*aliases: str) -> set[str]:
         return {str(params[name]).lower() for name in aliases if name in params}
 
-    by_query = given("bagging_by_query") & {"true", "1", "+"}
+    by_query = values_of("bagging_by_query") & {"true", "1", "+"}
     # an estimator has the default of `subsample` beside another alias
-    fractions = given("bagging_fraction", "subsample", "sub_row", "bagging")
-    every = given("bagging_freq", "subsample_freq")
-    is_part = any(float(value) < 1 for value in fractions)
-    is_drawn = any(float(value) > 0 for value in every)
-    if by_query and is_part and is_drawn:
+    fractions = map(float, values_of("bagging_fraction", "subsample", "sub_row", "bagging"))
+    frequencies = map(float, values_of("bagging_freq", "subsample_freq"))
+    if by_query and min(fractions, default=1) < 1 and max(frequencies, default=0) > 0:
         raise ValueError(
             "bagging_by_query=True with a callable objective trains nothing: LightGBM draws "
             "queries for its own objectives only: set bagging_by_query=False or bagging_fraction=1."

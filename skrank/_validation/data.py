@@ -112,6 +112,19 @@ def check_weights(
     return weights
 
 
+def check_query_values(
+    result: tuple[ArrayLike, ArrayLike | None], n_queries: int, method: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Values of queries, copied, and their weights in means, which a `method` of users returned."""
+    values = np.array(result[0], dtype=np.float64)
+    if values.shape != (n_queries,):
+        raise ValueError(f"{method} returned values of shape {values.shape}, not ({n_queries},).")
+    if result[1] is None:
+        return values, np.ones(n_queries)
+    weights = as_many(f"the second result of {method}, the weights,", result[1], n_queries)
+    return values, check_weights(weights, f"weight {{}} of {method}".format, part=True)
+
+
 def check_frequencies(name: str, values: ArrayLike, n_queries: int) -> np.ndarray:
     """Frequencies of queries, at least 0, divided by their sum."""
     shares = check_weights(as_many(name, values, n_queries), (name + "[{}]").format)

@@ -15,7 +15,7 @@ from sklearn.utils import _safe_indexing
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
-from skrank._engine.metric import average, measure
+from skrank._engine.metric import measure
 from skrank._engine.names import unique_metrics
 from skrank._engine.ranking import Ranking
 from skrank._engine.threads import compiled
@@ -306,17 +306,17 @@ def trained_start(
 
     Its scores are scaled to the standard deviation `scale`; None: they are not scaled.
     """
-    known, key = _SHARED.get() if shared else None, ""
+    known, fitted = _SHARED.get() if shared else None, None
     if known is not None:
         queries = train.queries
         key = joblib.hash([init, train.X, train.y, train.weights, queries.ids, queries.sizes])
-    fitted = known.get(key) if known else None
+        fitted = known.get(key)
     if fitted is None:
         fit = Fit(kind, cloned(init), replace(train, params={}))
         fit.run()
         fitted = fit.estimator
-    if known is not None:
-        known[key] = fitted
+        if known is not None:
+            known[key] = fitted
     start = Start(fitted, 1.0)
     if scale is None:
         return start
@@ -393,9 +393,8 @@ class Validator:
     def means(self, scores: ArrayLike) -> dict[str, float]:
         """Mean over queries of each metric, by name."""
         ranking, plans = Ranking(self.judgments, scores), list(self.plans.values())
-        measured = measure(self.judgments, [ranking], plans, self.weights)
-        each = zip(self.plans.items(), measured.values[0], measured.weights[0], strict=True)
-        return {name: average(plan.metric, *of) for (name, plan), *of in each}
+        means = measure(self.judgments, [ranking], plans, self.weights).means()[0].tolist()
+        return dict(zip(self.plans, means, strict=True))
 
     def log_of(self, rounds: Iterable[ArrayLike]) -> Log:
         """Values of the metrics for the scores of each round."""

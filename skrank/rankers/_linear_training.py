@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
-from skrank._engine.metric import average, measure
+from skrank._engine.metric import measure
 from skrank._engine.ranking import Ranking
 from skrank._engine.threads import compiled
 from skrank._progress import Bar
@@ -304,16 +304,12 @@ class LinearTraining:
         return weights, self.max_iter
 
     @compiled()
-    def _values_at(self, tried: np.ndarray, metric: Metric, alpha: float) -> list[float]:
+    def _values_at(self, tried: np.ndarray, metric: Metric, alpha: float) -> np.ndarray:
         """Mean of the metric (negated if lower is better) minus penalty, for each of `tried`."""
         rankings = (Ranking(self.judgments, self.scores(weights)) for weights in tried)
-        measured = measure(self.judgments, rankings, [metric], self.query_weights)
-        sign = 1 if metric.greater_is_better else -1
-        return [
-            sign * average(metric, measured.values[i, 0], measured.weights[i, 0])
-            - alpha * weights @ weights
-            for i, weights in enumerate(tried)
-        ]
+        means = measure(self.judgments, rankings, [metric], self.query_weights).means()[:, 0]
+        penalties = [alpha * weights @ weights for weights in tried]
+        return (means if metric.greater_is_better else -means) - penalties
 
     def _newton(self, objective: Objective, weights: np.ndarray, alpha: float) -> np.ndarray:
         """Newton step d, with hessian @ d = gradient, by at most 20 conjugate gradients."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sized
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -264,9 +264,8 @@ class Rows:
             rows = rows[np.isin(self.codes[rows], chosen)]
         queries = None
         if self.codes is not None:
-            codes = self.codes[rows]  # ascending
-            first = np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
-            queries = Queries(self.ids[codes[first]], np.append(first, len(rows)))
+            by_code = Queries.from_groups(self.codes[rows])  # ascending
+            queries = replace(by_code, ids=self.ids[by_code.ids])
         X, labels, weights, params = self.X, self.labels, self.weights, self.params
         n_rows = len(labels)
         if len(rows) < n_rows or np.any(rows[1:] < rows[:-1]):

@@ -129,12 +129,8 @@ def declare_categories(fit: Fit) -> None:
 def train_options(fit: Fit, evals: list[tuple[Data, str]]) -> Options:
     """Arguments of `xgboost.train`, but for the training data."""
     params, callbacks = fit.estimator.get_xgb_params(), list(fit.estimator.callbacks or ())
-    options: Options = {
-        "params": params,
-        "num_boost_round": fit.estimator.get_num_boosting_rounds(),
-        "evals": evals,
-        "callbacks": callbacks,
-    }
+    options: Options = {"params": params, "evals": evals, "callbacks": callbacks}
+    options["num_boost_round"] = fit.estimator.get_num_boosting_rounds()
     if fit.objective is not None:
         options["obj"] = skrank.xgboost.objective(fit.objective)
     if fit.metrics:
