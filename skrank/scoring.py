@@ -126,7 +126,11 @@ class RankingScorer:
         response_method: str = "auto",
     ) -> None:
         chosen = check.several("metrics", metrics, (str, Metric))
-        self.metrics = tuple(unique_metrics([_without_prefix(item) for item in chosen]).values())
+        plain = [
+            _without_prefix(item) if isinstance(item, str) and item.startswith(_NEGATED) else item
+            for item in chosen
+        ]
+        self.metrics = tuple(unique_metrics(plain).values())
         self.max_grade = check.check_max_grade(max_grade)
         self.response_method = check.check_choice(
             "response_method", response_method, ("auto", *RESPONSES)
@@ -283,10 +287,8 @@ class RankingScorer:
         return f"scorer({', '.join(parts)}){bound}"
 
 
-def _without_prefix(item: str | Metric) -> str | Metric:
-    """The metric of a name with the prefix "neg_"; other items are returned unchanged."""
-    if not (isinstance(item, str) and item.startswith(_NEGATED)):
-        return item
+def _without_prefix(item: str) -> Metric:
+    """The metric of a name with the prefix "neg_"."""
     chosen = metric(item.removeprefix(_NEGATED))
     if chosen.greater_is_better:
         raise ValueError(

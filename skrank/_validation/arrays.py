@@ -55,6 +55,25 @@ def as_numbers(name: str, values: ArrayLike, what: str) -> np.ndarray:
         raise ValueError(f"{name} must be numbers, {what}, not {array.dtype}.{hint}") from None
 
 
+def check_query_values(
+    result: tuple[ArrayLike, ArrayLike | None], n_queries: int, method: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Values of queries, copied, and their weights in means, which a `method` of users returned."""
+    values = np.array(result[0], dtype=np.float64)
+    if values.shape != (n_queries,):
+        raise ValueError(f"{method} returned values of shape {values.shape}, not ({n_queries},).")
+    if result[1] is None:
+        return values, np.ones(n_queries)
+    weights = as_numbers(f"the second result of {method}", result[1], "one per query")
+    in_range = weights.min(initial=0) >= 0 and weights.max(initial=0) < np.inf
+    if weights.shape != (n_queries,) or not in_range:
+        raise ValueError(
+            f"{method} must return weights that are None, or a finite number of at least 0 for "
+            f"each of the {n_queries} queries."
+        )
+    return values, weights
+
+
 def as_vector(name: str, values: ArrayLike, n_rows: int | None = None) -> np.ndarray:
     """`values` as a non-empty contiguous float64 vector, of `n_rows` entries if that is given.
 

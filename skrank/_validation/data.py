@@ -42,7 +42,9 @@ def bad_score(value: float, row: int) -> ValueError:
 
 def check_finite_scores(scores: np.ndarray, queries: RowsByQuery) -> None:
     """Refuse scores, contiguous by query, that are NaN or infinite."""
-    if (row := first(~np.isfinite(scores))) >= 0:
+    finite = np.isfinite(scores)
+    if not finite.all():
+        row = int(np.argmin(finite))
         raise ValueError(
             f"score of row {queries.caller_row(row)} is {scores[row]}: gradients need finite "
             "scores. Repair the model, drop the row, or lower the learning rate."
@@ -110,19 +112,6 @@ def check_weights(
             "non-zero number."
         )
     return weights
-
-
-def check_query_values(
-    result: tuple[ArrayLike, ArrayLike | None], n_queries: int, method: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """Values of queries, copied, and their weights in means, which a `method` of users returned."""
-    values = np.array(result[0], dtype=np.float64)
-    if values.shape != (n_queries,):
-        raise ValueError(f"{method} returned values of shape {values.shape}, not ({n_queries},).")
-    if result[1] is None:
-        return values, np.ones(n_queries)
-    weights = as_many(f"the second result of {method}, the weights,", result[1], n_queries)
-    return values, check_weights(weights, f"weight {{}} of {method}".format, part=True)
 
 
 def check_frequencies(name: str, values: ArrayLike, n_queries: int) -> np.ndarray:

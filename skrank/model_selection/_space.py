@@ -13,8 +13,6 @@ from skrank._typing import Estimator, Options
 if TYPE_CHECKING:
     import optuna
 
-_PREFIX = "estimator__"
-
 
 @dataclass(frozen=True)
 class Range:
@@ -162,4 +160,4 @@ def search_space(estimator: Estimator) -> SearchSpace:
             "LinearRanker, or an estimator of LightGBM, XGBoost, CatBoost or "
             "HistGradientBoosting, alone or in a GroupedRanker."
         )
-    return SearchSpace({_PREFIX + name: span for name, span in trees.items()} | start)
+    return SearchSpace({f"estimator__{name}": span for name, span in trees.items()} | start)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -65,13 +64,7 @@ def center_and_scale(values: Any, *, only_heavy: bool) -> tuple[np.ndarray, np.n
     large.
     """
     center, scale = np.zeros(values.shape[1]), np.full(values.shape[1], np.nan)
-    for number, known in _known_values(values[:: -(-values.shape[0] // _SAMPLE_ROWS)]):
-        center[number], scale[number] = _of_column(known, only_heavy)
-    return center, scale
-
-
-def _known_values(sample: Any) -> Iterator[tuple[int, np.ndarray]]:
-    """Number and known values of each column; omits columns with a share > 0.99 of zeros."""
+    sample = values[:: -(-values.shape[0] // _SAMPLE_ROWS)]
     counts = np.asarray((sample != 0).sum(axis=0)).ravel()
     sample = sample.tocsc() if sparse.issparse(sample) else sample
     for number in np.flatnonzero(counts > _PRESENT * sample.shape[0]).tolist():
@@ -79,7 +72,8 @@ def _known_values(sample: Any) -> Iterator[tuple[int, np.ndarray]]:
         column = column.toarray() if sparse.issparse(column) else column
         known = column[~np.isnan(column)].astype(np.float64)
         if len(known):
-            yield number, known
+            center[number], scale[number] = _of_column(known, only_heavy)
+    return center, scale
 
 
 def _of_column(values: np.ndarray, only_heavy: bool) -> tuple[float, float]:

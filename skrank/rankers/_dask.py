@@ -350,7 +350,7 @@ def _start_scores(fit: Fit, rows: Spread) -> Any:
 
 def parts_of(
     ranker: Estimator, rows: Rows, validation: Rows | None
-) -> tuple[Part, Part | None, Part | None, int]:
+) -> tuple[Part, Part | None, Part | None, int, Loaded]:
     """The rows of collections that the parameters of a GroupedRanker choose.
 
     Returns
@@ -363,6 +363,8 @@ def parts_of(
         The rows of both, on the workers, if `validation_fraction` holds out queries.
     max_grade : int
         Highest label.
+    loaded : Loaded
+        All rows, which the workers drop as soon as nothing refers to them.
     """
 
     def on_workers(collection: Loaded) -> Part:
@@ -380,7 +382,7 @@ def parts_of(
             if len(held_out):
                 valid, refit = _cut(every, held_out), _cut(every, np.append(used, held_out))
         in_memory = None if valid is None else drawn(valid, ranker).check().part()
-        return on_workers(train), in_memory, refit and on_workers(refit), max_grade
+        return on_workers(train), in_memory, refit and on_workers(refit), max_grade, every
 
 
 def client_of(estimator: Estimator) -> Client:

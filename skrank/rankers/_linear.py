@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -27,6 +27,7 @@ from skrank.rankers._rows import Part, Rows
 from skrank.scoring import RankingScorer
 
 
+@dataclass(eq=False, repr=False)
 class LinearRanker(Ranker):
     """A linear ranker whose weights maximise a ranking metric.
 
@@ -166,39 +167,20 @@ class LinearRanker(Ranker):
         "categorical_features": None, "smoothing": None, "max_iter": 200, "tol": 1e-6,
         "max_rows": 1_000_000, "unjudged": "raise",
     }  # fmt: skip
-    coef_: np.ndarray
-    alpha_: float
-    max_grade_: int
-    evals_result_: dict[str, dict[str, list[float]]]
 
-    def __init__(
-        self,
-        objective: str | Metric | Objective = "gap",
-        *,
-        alpha: float | Sequence[float] = 1e-3,
-        eval_metric: str | Metric | None = None,
-        validation_fraction: float | None = None,
-        early_stopping_rounds: int | str | None = "auto",
-        features: str | TransformerMixin = "auto",
-        positive: bool = False,
-        max_queries: int | None = None,
-        options: Options | None = None,
-        scoring: str | Metric | RankingScorer = "ndcg@10",
-        progress: bool | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.objective = objective
-        self.alpha = alpha
-        self.eval_metric = eval_metric
-        self.validation_fraction = validation_fraction
-        self.early_stopping_rounds = early_stopping_rounds
-        self.features = features
-        self.positive = positive
-        self.max_queries = max_queries
-        self.options = options
-        self.scoring = scoring
-        self.progress = progress
-        self.random_state = random_state
+    objective: str | Metric | Objective = "gap"
+    _: KW_ONLY
+    alpha: float | Sequence[float] = 1e-3
+    eval_metric: str | Metric | None = None
+    validation_fraction: float | None = None
+    early_stopping_rounds: int | str | None = "auto"
+    features: str | TransformerMixin = "auto"
+    positive: bool = False
+    max_queries: int | None = None
+    options: Options | None = None
+    scoring: str | Metric | RankingScorer = "ndcg@10"
+    progress: bool | None = None
+    random_state: RandomState = None
 
     def _predict(self, X: Table) -> np.ndarray:
         features = transformed(self.feature_map_, X)
@@ -244,7 +226,7 @@ class LinearRanker(Ranker):
         if valid is not None:
             valid_part = valid.check(unjudged=unjudged).part()
         self.max_grade_ = max(max_grade, rows.max_grade(valid_part))
-        self.evals_result_ = {}
+        self.evals_result_: dict[str, dict[str, list[float]]] = {}
         part = _part_of_positive_weight(rows, chosen)
         everything = None
         if len(held_out) and np.ndim(self.alpha):
@@ -301,16 +283,14 @@ class LinearRanker(Ranker):
         def value(weights: np.ndarray) -> float:
             return sign * validator.means(products(X, weights / training.scale))[name]
 
-        if np.ndim(self.alpha):
-            path = list(training.path(alphas, start, Steps(bar)))
-            values = [value(weights) for _, weights, _ in path]
-            self.alpha_, weights, self.n_iter_ = path[int(np.argmax(values))]
-        else:
-            steps = Steps(bar, value, self._patience("steps"))
-            ((self.alpha_, weights, self.n_iter_),) = training.path(alphas, start, steps)
-            values = steps.values
-            if values and steps.patience is not None:
-                weights = steps.best
+        several = np.ndim(self.alpha) > 0
+        steps = Steps(bar) if several else Steps(bar, value, self._patience("steps"))
+        solutions = list(training.path(alphas, start, steps))
+        values = [value(weights) for _, weights, _ in solutions] if several else steps.values
+        best = int(np.argmax(values)) if several else 0
+        self.alpha_, weights, self.n_iter_ = solutions[best]
+        if steps.values and steps.patience is not None:
+            weights = steps.best
         self.evals_result_ = {VALIDATION: {name: [sign * signed for signed in values]}}
         return weights
 
@@ -360,7 +340,6 @@ def _part_of_positive_weight(rows: Rows, chosen: np.ndarray | None) -> Part:
     weights = part.query_weights
     if weights is None or weights.all():
         return part
-    assert rows.codes is not None
     used = np.unique(rows.codes[rows.order]) if chosen is None else np.sort(chosen)
     return rows.part(used[weights > 0])
 

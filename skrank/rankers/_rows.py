@@ -76,7 +76,7 @@ class Part:
         return spread * largest if spread > _ROUNDING else 0.0
 
 
-def features(X: Table, *, keep_polars: bool = True) -> Table:
+def features(X: Table, *, keep_polars: bool) -> Table:
     """X as a two-dimensional array, CSR matrix or frame.
 
     Tables of pyarrow become pandas frames. With keep_polars=False, polars frames do, too: LightGBM
@@ -156,8 +156,8 @@ class Rows:
     ----------
     labels, weights : ndarray of shape (n_rows,) or None
         After `check`, with label 0 for unjudged documents that count as not relevant.
-    codes : int64 ndarray of shape (n_rows,) or None
-        Number of the query of each row, by ascending query id.
+    codes : int64 ndarray of shape (n_rows,)
+        Number of the query of each row, by ascending query id; only with `groups`.
     ids, sizes : ndarray of shape (n_queries,)
         Query ids, and numbers of rows of the queries; only with `groups`.
     order : int64 ndarray
@@ -171,7 +171,7 @@ class Rows:
     params: Options = field(default_factory=dict)
     labels: np.ndarray = field(init=False)
     weights: np.ndarray | None = field(init=False, default=None)
-    codes: np.ndarray | None = field(init=False, default=None)
+    codes: np.ndarray = field(init=False)
     ids: np.ndarray = field(init=False)
     sizes: np.ndarray = field(init=False)
     order: np.ndarray = field(init=False)
@@ -227,7 +227,6 @@ class Rows:
         if max_queries is None and held_out is None:
             return None, np.empty(0, np.int64)
         rng = check.as_random_state("random_state", random_state)
-        assert self.codes is not None
         used = np.unique(self.codes[self.order])
         if max_queries is not None:
             check.check_count("max_queries", max_queries, "training queries to use")
@@ -260,10 +259,9 @@ class Rows:
         """
         rows = self.order
         if chosen is not None:
-            assert self.codes is not None
             rows = rows[np.isin(self.codes[rows], chosen)]
         queries = None
-        if self.codes is not None:
+        if self.groups is not None:
             by_code = Queries.from_groups(self.codes[rows])  # ascending
             queries = replace(by_code, ids=self.ids[by_code.ids])
         X, labels, weights, params = self.X, self.labels, self.weights, self.params
