@@ -48,7 +48,7 @@ class _Lower(NamedTuple):
     scaled_rho: float
     phi: float
     exp: float
-    score: float
+    score: float  # in double precision
 
 
 def _workspace(first, last, indptr, lists, tables, pairs, wide, out):
@@ -63,14 +63,14 @@ def _workspace(first, last, indptr, lists, tables, pairs, wide, out):
 
 
 @subroutine()
-def _sweep(tile, n_lanes, lower, exact, low, scale):
+def _sweep(tile, n_lanes, lower, score, low, scale, wide):
     """Compare one document with the documents of a tile that rank above it.
 
     Returns its gradient and hessian; adds the gradients, hessians and pulls of the documents of the
-    tile to the tile. `exact`, scores by rank, is None unless the query is
-    wide; the tile starts at rank `low`.
+    tile to the tile, which starts at rank `low`. `score` is by rank; `wide` is None unless the
+    query is wide.
     """
-    norm = scale.norm
+    norm, real = scale.norm, tile.dtype.type
     zero, one = norm.zero, norm.one
     rho, phi, exp = lower.rho, lower.phi, lower.exp
     for lane in range(np.uint64(n_lanes)):
@@ -82,15 +82,15 @@ def _sweep(tile, n_lanes, lower, exact, low, scale):
         loss = zero if loss < zero else loss
         delta = tile[t + _ALIVE] * abs(lead) * loss if above else zero
         ordered = lead > zero
-        if exact is None:
-            distance = norm.base + norm.slope * abs(lower.score - tile[t + SCORE])
+        if wide is None:
+            distance = norm.base + norm.slope * abs(real(lower.score) - tile[t + SCORE])
             e_upper = tile[t + EXP]
             shared = one / ((exp + e_upper) * distance)
             pull = delta * shared * (exp if ordered else e_upper)
             # the large factor first: pull * shared may be less than the smallest number
             curvature = pull * (e_upper if ordered else exp) * shared * distance
         else:
-            ahead = lambdarank.gap(exact[np.uint64(low) + t], lower.score)
+            ahead = lambdarank.gap(score[np.uint64(low) + t], lower.score)
             ahead = ahead if ordered else -ahead
             pull, curvature = lambdarank.exact_pull(delta, ahead, scale.sigma, norm)
         signed = pull if ordered else -pull
@@ -132,13 +132,8 @@ def _compare(tile, low, size, n, ranks, score, scale, wide):
         n_above, rank = tiles.least(r - low, size), real(r - low)
         n_lanes = np.uint64((n_above + LANES - 1) // LANES) * np.uint64(LANES)
         rho, scaled_rho = ranks[_RHO, r], ranks[_SCALED_RHO, r]
-        phi, exp = ranks[_PHI_OF, r], ranks[_EXP_OF, r]
-        if wide is not None:
-            precise = _Lower(rank, rho, scaled_rho, phi, exp, score[r])
-            grad, hess = _sweep(tile, n_lanes, precise, score, low, scale)
-        else:
-            rounded = _Lower(rank, rho, scaled_rho, phi, exp, real(score[r]))
-            grad, hess = _sweep(tile, n_lanes, rounded, None, low, scale)
+        lower = _Lower(rank, rho, scaled_rho, ranks[_PHI_OF, r], ranks[_EXP_OF, r], score[r])
+        grad, hess = _sweep(tile, n_lanes, lower, score, low, scale, wide)
         ranks[_GRAD_OF, r] += grad
         ranks[_HESS_OF, r] += hess
     return sum_lanes(tile, _PULLS, _PULLS + np.uint64(tiles.padded(size, LANES)))
@@ -178,7 +173,6 @@ def lambdas(first, last, indptr, lists, tables, pairs, wide, out, work):
         start, stop = indptr[q], indptr[q + 1]
         n = stop - start
         if inverse[q] == 0 or weight[q] == 0:
-            out.totals[q] = 0.0
             lambdarank.clear(out.grad, out.hess, start, stop)
             continue
         scale = lambdarank.scale_of(pairs, scores, start, stop, tile)

@@ -29,18 +29,15 @@ def uniform(state):
 def query_state(seed, number, scores, start, stop):
     """State of the random numbers of query `number`, with the scores in rows start .. stop - 1.
 
-    The digest of the scores is the sum of their hashed bits. If `scores` is None, the state depends
-    on the seed and the number only.
+    The digest of the scores is the sum of their hashed bits.
     """
     state = mix(np.uint64(seed) + STEP * np.uint64(number + 1))
-    if scores is not None:
-        place = state
-        for row in range(np.uint64(start), np.uint64(stop)):
-            place += STEP
-            score = np.float64(scores[row] + 0.0)  # -0.0 becomes 0.0
-            state += mix(score.view(np.uint64) ^ place)
-        state = mix(state)
-    return state
+    place = state
+    for row in range(np.uint64(start), np.uint64(stop)):
+        place += STEP
+        score = np.float64(scores[row] + 0.0)  # -0.0 becomes 0.0
+        state += mix(score.view(np.uint64) ^ place)
+    return mix(state)
 
 
 @kernel(plain=True)
@@ -48,7 +45,7 @@ def shuffle_ties(first, last, indptr, tied, scores, seed, n_before, order):
     """Order each block of ties at random.
 
     The order depends on `seed`, on the number of the query in the data set, `n_before` + q, and on
-    the scores of the query unless `scores` is None.
+    the scores of the query.
     """
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]

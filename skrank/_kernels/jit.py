@@ -31,6 +31,9 @@ ONE_PASS = 0.01  # `row_cost` of a kernel that reads rows once: a row takes abou
 MESSAGE = "skrank: compiling loops: the first uses take some seconds (SKRANK_QUIET=1 hides this)"
 
 _OPTIONS = {"nogil": True, "error_model": "numpy"}  # of `numba.njit`, for every function
+# Without inlining, numba counts references to the arrays that are passed: gradients of lists of 20
+# documents take twice as long.
+_INLINED = _OPTIONS | {"forceinline": True}
 
 # Subroutines that numba does not know yet: the function that plain Python calls; a function of the
 # types of arguments that returns the function that compiled code calls; and options of `overload`.
@@ -44,21 +47,17 @@ if hasattr(os, "register_at_fork"):  # else a forked child could inherit a lock 
     )
 
 
-def subroutine(*, plain=None, inline=True):
+def subroutine(*, plain=None):
     """Declare a function that kernels call.
 
     Parameters
     ----------
     plain : function, optional
         Function that plain Python calls instead, with the same result.
-    inline : bool
-        Whether the function is inlined wherever it is called. Otherwise numba counts references to
-        the arrays that are passed: gradients of lists of 20 documents take twice as long.
     """
-    options = _OPTIONS | {"forceinline": inline}
 
     def declare(function):
-        _subroutines.append((plain or function, lambda *_: function, options))
+        _subroutines.append((plain or function, lambda *_: function, _INLINED))
         return plain or function
 
     return declare
@@ -103,17 +102,15 @@ def kernel(*, plain=False, row_cost=1, work=None):
         Function of the arguments of a call that returns a workspace, which is a further argument of
         the kernel. To allocate an array in a kernel takes numba a twentieth of a second to compile.
     """
-    options = _OPTIONS | {"no_cfunc_wrapper": True}
-    return lambda function: Kernel(function, options, plain, row_cost, work)
+    return lambda function: Kernel(function, plain, row_cost, work)
 
 
 class Kernel:
     """A function that runs as plain Python or compiled: see `kernel`."""
 
-    def __init__(self, function, options, plain, row_cost, work):
+    def __init__(self, function, plain, row_cost, work):
         update_wrapper(self, function)
         self.function, self.plain, self.row_cost, self.work = function, plain, row_cost, work
-        self._options = options
         self._dispatcher = None  # numba's dispatcher, which compiles or loads machine code on calls
         self._folder = None  # folder of the cached files
         self._compiled = {}  # tuples of argument types that this process compiled
@@ -141,7 +138,7 @@ class Kernel:
 
         _register_subroutines()
         try:
-            dispatcher = numba.njit(cache=cache, **self._options)(self.function)
+            dispatcher = numba.njit(cache=cache, no_cfunc_wrapper=True, **_OPTIONS)(self.function)
             if cache and dispatcher is not self.function:
                 self._use_cache(dispatcher.stats)
         except (RuntimeError, OSError):  # no folder can be written, or damaged files stay

@@ -59,7 +59,7 @@ class _Upper(NamedTuple):
     gain: float
     fall: float
     exp: float
-    score: float
+    score: float  # in double precision
 
 
 def _workspace(first, last, indptr, lists, tables, pairs, wide, out):
@@ -84,14 +84,14 @@ def _workspace(first, last, indptr, lists, tables, pairs, wide, out):
 
 
 @subroutine()
-def _sweep(tile, step, begin, end, upper, exact, low, scale):
+def _sweep(tile, step, begin, end, upper, score, low, scale, wide):
     """Compare one document with the documents in the lanes begin .. end - 1 that rank below it.
 
     Returns the gradient and hessian of the upper document; adds the gradients, hessians and pulls
-    of the documents of the tile to the tile. `exact`, scores by rank, is
-    None unless the query is wide; the tile starts at rank `low`.
+    of the documents of the tile to the tile, which starts at rank `low`. `score` is by rank; `wide`
+    is None unless the query is wide.
     """
-    norm = scale.norm
+    norm, real = scale.norm, tile.dtype.type
     zero, exp = norm.zero, upper.exp
     for lane in range(np.uint64(begin), np.uint64(end)):
         t = np.uint64(lane)
@@ -100,15 +100,15 @@ def _sweep(tile, step, begin, end, upper, exact, low, scale):
         apart = step[np.uint64(upper.near) + t] * tile[t + _STRETCH] + tile[t + _EVEN]
         weight = abs(lead) * (upper.fall - tile[t + _FALL] + apart)
         weight = weight if tile[t + RANK] > upper.rank and weight > zero else zero
-        if exact is None:
-            distance = norm.base + norm.slope * abs(upper.score - tile[t + SCORE])
+        if wide is None:
+            distance = norm.base + norm.slope * abs(real(upper.score) - tile[t + SCORE])
             e_lower = tile[t + EXP]
             shared = norm.one / ((exp + e_lower) * distance)
             pull = weight * shared * (e_lower if ordered else exp)
             # the large factor first: pull * shared may be less than the smallest number
             curvature = pull * (exp if ordered else e_lower) * shared * distance
         else:
-            ahead = lambdarank.gap(upper.score, exact[np.uint64(low) + t])
+            ahead = lambdarank.gap(upper.score, score[np.uint64(low) + t])
             ahead = ahead if ordered else -ahead
             pull, curvature = lambdarank.exact_pull(weight, ahead, scale.sigma, norm)
         signed = pull if ordered else -pull
@@ -150,12 +150,8 @@ def _compare(tile, low, size, last, ranks, score, step, scale, wide):
         if r >= low:  # the upper document is in the tile, too
             begin, rank = (r + 1 - low) // LANES * LANES, real(r - low)
         gain, fall, exp = ranks[_GAIN_OF, r], ranks[_FALL_OF, r], ranks[_EXP_OF, r]
-        if wide is not None:
-            precise = _Upper(rank, near, gain, fall, exp, score[r])
-            grad, hess = _sweep(tile, step, begin, end, precise, score, low, scale)
-        else:
-            rounded = _Upper(rank, near, gain, fall, exp, real(score[r]))
-            grad, hess = _sweep(tile, step, begin, end, rounded, None, low, scale)
+        upper = _Upper(rank, near, gain, fall, exp, score[r])
+        grad, hess = _sweep(tile, step, begin, end, upper, score, low, scale, wide)
         ranks[_GRAD_OF, r] += grad
         ranks[_HESS_OF, r] += hess
     return sum_lanes(tile, _PULLS, _PULLS + np.uint64(end))
@@ -183,7 +179,6 @@ def lambdas(first, last, indptr, lists, tables, pairs, wide, out, work):
         start, stop = indptr[q], indptr[q + 1]
         n = stop - start
         if inverse[q] == 0 or weight[q] == 0:
-            out.totals[q] = 0.0
             lambdarank.clear(out.grad, out.hess, start, stop)
             continue
         scale = lambdarank.scale_of(pairs, scores, start, stop, tile)

@@ -9,10 +9,12 @@ With the weight w of the query, r_i = s_i - t_i for score and target, and the me
 
 where p_i = gain_i / sum_j gain_j, c_i = exp(s_i) / sum_j exp(s_j), and the hessian is the diagonal
 of the second derivatives.
+
+Kernels read `lists`, the codes and scores by row, and the weights by query. They fill `out`, the
+gradients and hessians by row, and the losses by query.
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,22 +22,6 @@ from skrank._kernels.draws import STEP, query_state, uniform
 from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.sums import N_SUMS, sum_lanes
 from skrank._kernels.tiles import longest, padded
-
-
-class Listwise(NamedTuple):
-    """Documents for losses that sum over documents."""
-
-    codes: np.ndarray  # by row
-    scores: np.ndarray  # by row
-    weight: np.ndarray  # by query
-
-
-class ListwiseGradients(NamedTuple):
-    """Output of kernels."""
-
-    grad: np.ndarray
-    hess: np.ndarray
-    losses: np.ndarray  # by query
 
 
 @subroutine()
@@ -50,8 +36,8 @@ def _sum(values, n):
 @kernel()
 def squared_error(first, last, indptr, lists, target, centered, out):
     """Fill in gradients of rows and losses of queries; `target` is by code."""
-    codes, scores, weight = lists.codes, lists.scores, lists.weight
-    grad, hess, losses = out.grad, out.hess, out.losses
+    codes, scores, weight = lists
+    grad, hess, losses = out
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         mean, curvature = 0.0, weight[q]
@@ -81,8 +67,8 @@ def softmax(first, last, indptr, lists, gain_of, seed, n_before, out, work):
     `gain_of` is by code. Unless `seed` is None, random numbers in [0, 1) are added to gains;
     `n_before` is the number of queries of the data set before query 0 of this block.
     """
-    codes, scores, weight = lists.codes, lists.scores, lists.weight
-    grad, hess, losses = out.grad, out.hess, out.losses
+    codes, scores, weight = lists
+    grad, hess, losses = out
     gain, exp, behind = work
     for q in range(first, last):
         start, n = indptr[q], indptr[q + 1] - indptr[q]

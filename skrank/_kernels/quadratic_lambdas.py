@@ -37,24 +37,24 @@ class _Better(NamedTuple):
     rank: float
     below: float
     above: float
-    score: float
+    score: float  # in double precision
     exp: float
 
 
 @subroutine()
-def _sweep(tile, n_lanes, limit, better, exact, low, scale):
+def _sweep(tile, n_lanes, limit, better, exact, low, scale, wide):
     """Compare one better document with the worse documents of a tile.
 
     Returns sums over the pairs of pull and curvature; adds these of each document of the tile to
-    the tile. `exact` is None unless the query is wide; `low` is the slot of the first document in
+    the tile. `wide` is None unless the query is wide; `low` is the slot of the first document in
     the tile.
     """
-    norm = scale.norm
+    norm, real = scale.norm, tile.dtype.type
     for lane in range(np.uint64(n_lanes)):
         t = np.uint64(lane)
         weight = buckets.change(tile, t, better, limit, norm.zero)
-        if exact is None:
-            ahead, e_other = better.score - tile[t + SCORE], tile[t + EXP]
+        if wide is None:
+            ahead, e_other = real(better.score) - tile[t + SCORE], tile[t + EXP]
             distance = norm.base + norm.slope * abs(ahead)
             shared = norm.one / ((better.exp + e_other) * distance)
             pull = weight * e_other * shared
@@ -85,7 +85,7 @@ def _load(tile, low, size, end_rank, slots):
 
 @subroutine()
 def _compare(tile, compared, slots, exact, query, wide, pulls):
-    """Compare the better documents of `part` with the tile.
+    """Compare the better documents of `compared` with the tile.
 
     Returns `pulls` plus the sum of the pulls of these pairs.
     """
@@ -98,14 +98,9 @@ def _compare(tile, compared, slots, exact, query, wide, pulls):
             limit, size = query.limit, compared.n_above
         n_lanes = np.uint64((size + LANES - 1) // LANES) * np.uint64(LANES)
         below, above = buckets.below_above(exact, i, compared.swap)
-        below, above = real(below), real(above)
-        exp = slots[buckets.EXP, i]
-        if wide is not None:  # scores in double precision: numba compiles `_sweep` for each
-            precise = _Better(rank, below, above, exact[buckets.EXACT_SCORE, i], exp)
-            pull, curve = _sweep(tile, n_lanes, limit, precise, exact, low, scale)
-        else:
-            rounded = _Better(rank, below, above, slots[buckets.SCORE, i], exp)
-            pull, curve = _sweep(tile, n_lanes, limit, rounded, None, low, scale)
+        score, exp = exact[buckets.EXACT_SCORE, i], slots[buckets.EXP, i]
+        better = _Better(rank, real(below), real(above), score, exp)
+        pull, curve = _sweep(tile, n_lanes, limit, better, exact, low, scale, wide)
         slots[buckets.GRAD, i] -= pull
         slots[buckets.HESS, i] += curve
         pulls += pull
@@ -113,10 +108,11 @@ def _compare(tile, compared, slots, exact, query, wide, pulls):
 
 
 @subroutine()
-def _compare_all(tile, begin, worth, slots, exact, query, wide):
+def _compare_all(tile, begin, worth, slots, exact, query, wide, sums):
     """Compare all documents of a query, whose classes start at the slots `begin`.
 
-    Returns the sum of the pulls of its pairs (see `lambdarank`).
+    Adds to `sums`, the gradients and hessians by slot. Returns the sum of the pulls of its pairs
+    (see `lambdarank`).
     """
     pulls = 0.0
     for worse in range(len(worth) - 1):
@@ -134,18 +130,16 @@ def _compare_all(tile, begin, worth, slots, exact, query, wide):
                 buckets.fill_tile(tile, low, tiles.padded(size, LANES), swap, exact)
                 compared = _Pairs(low, size, n_above, first, end, swap)
                 pulls = _compare(tile, compared, slots, exact, query, wide, pulls)
-            tiles.collect_row(tile, GRAD, low, size, slots, buckets.GRAD)
-            tiles.collect_row(tile, HESS, low, size, slots, buckets.HESS)
+            tiles.collect(tile, GRAD, low, size, sums[0])
+            tiles.collect(tile, HESS, low, size, sums[1])
     return pulls
 
 
 def _workspace(first, last, indptr, lists, tables, pairs, wide, out):
     real = out.grad.dtype
     n = tiles.longest(first, last, indptr) + LANES  # loops write past the last document
-    slots, exact = (
-        np.zeros((buckets.N_ROWS, n), real),
-        np.zeros((buckets.TABLE + len(tables.worth), n)),
-    )
+    slots = np.zeros((buckets.N_ROWS, n), real)
+    exact = np.zeros((buckets.TABLE + len(tables.worth), n))
     places, classes = np.zeros((3, n), np.int32), np.zeros((2, len(tables.worth) + 1), np.int64)
     tile = np.zeros(buckets.FIELDS * tiles.FIELD, real)
     return slots, exact, places, classes, tile
@@ -164,17 +158,13 @@ def lambdas(first, last, indptr, lists, tables, pairs, wide, out, work):
     slots, exact, places, classes, tile = work
     position, begin, real = places[buckets.POSITION], classes[buckets.BEGIN], tile.dtype.type
     # views of rows are made once, since numba counts a reference for each
-    sums, exps, score = (
-        (slots[buckets.GRAD], slots[buckets.HESS]),
-        slots[buckets.EXP],
-        slots[buckets.SCORE],
-    )
+    sums = slots[buckets.GRAD], slots[buckets.HESS]
+    exps, score = slots[buckets.EXP], slots[buckets.SCORE]
     left = False
     for q in range(first, last):
         start, stop = indptr[q], indptr[q + 1]
         n = stop - start
         if inverse[q] == 0 or weight[q] == 0:
-            out.totals[q] = 0.0
             lambdarank.clear(out.grad, out.hess, start, stop)
             continue
         scale = lambdarank.scale_of(pairs, scores, start, stop, tile)
@@ -187,6 +177,6 @@ def lambdas(first, last, indptr, lists, tables, pairs, wide, out, work):
         if wide is None:
             lambdarank.exponentials(n, score, scale.sigma, exps)
         query = _Query(inverse[q], real(tiles.least(pairs.truncation, n)), real(n), scale)
-        pulls = _compare_all(tile, begin, worth, slots, exact, query, wide)
+        pulls = _compare_all(tile, begin, worth, slots, exact, query, wide, sums)
         lambdarank.write(out, q, start, position[:n], sums, pulls, weight[q], pairs)
     return left

@@ -159,8 +159,8 @@ def write(documents, start, n, scale, theta, grad, hess):
 
 
 def _workspace(first, last, indptr, soft, shift, values, grad, hess):
-    n, real = longest(first, last, indptr), values.dtype if grad is None else grad.dtype
-    return softrank_pairs.make(n, real), softrank_pairs.make_workspace(n, shift, real)
+    real = values.dtype if grad is None else grad.dtype
+    return softrank_pairs.make(longest(first, last, indptr), shift, real)
 
 
 @kernel(work=_workspace)

@@ -76,21 +76,17 @@ class _Rows(NamedTuple):
     stride: int  # distance between two rows; 0 if all documents share one row
 
 
-def make(longest, real):
-    """Workspace for up to `longest` documents, with pairs of dtype `real`."""
+def make(longest, shift, real):
+    """Documents and workspace for queries of up to `longest` documents, with pairs of `real`."""
     n = longest + LANES  # loops write past the last document
     score, gain, b, p, q = (np.empty(n, real) for _ in range(5))
     above, more, slope, curve = (np.zeros(n) for _ in range(4))
     position = np.empty(n, np.int64)
-    return Documents(score, gain, position, above, more, b, p, q, slope, curve)
-
-
-def make_workspace(longest, shift, real):
-    """Workspace for the pairs of queries of up to `longest` documents."""
+    documents = Documents(score, gain, position, above, more, b, p, q, slope, curve)
     size = min(_MOST_CACHED, (longest + 2 * LANES) ** 2)
     density, bent = np.empty(size, real), np.empty(size, real)
     skew = np.empty(0 if shift is None else size, real)
-    return Workspace(np.zeros(_FIELDS * FIELD, real), density, bent, skew)
+    return documents, Workspace(np.zeros(_FIELDS * FIELD, real), density, bent, skew)
 
 
 @subroutine()

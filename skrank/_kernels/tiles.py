@@ -67,11 +67,3 @@ def collect(tile, field, low, size, sums):
     low = np.uint64(low)
     for t in range(np.uint64(size)):
         sums[low + t] += tile[field + t]
-
-
-@subroutine()
-def collect_row(tile, field, low, size, rows, number):
-    """As `collect`, with ``sums = rows[number]``."""
-    row, low = np.uint64(number), np.uint64(low)
-    for t in range(np.uint64(size)):
-        rows[row, low + t] += tile[field + t]

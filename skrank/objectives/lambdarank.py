@@ -172,7 +172,7 @@ class BoundPairs(BoundObjective):
         self.score_norm = objective.norm in (True, "score")
         self.sum_norm = objective.norm in (True, "sum")
         self.order = np.empty(self.queries.n_rows, np.int32)
-        self.totals = np.empty(len(self.queries))
+        self.totals = np.zeros(len(self.queries))  # kernels leave out queries without gradients
         self.warm = False  # True if `order` holds the order of the last call, to sort faster
 
     @compiled()

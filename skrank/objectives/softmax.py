@@ -12,7 +12,6 @@ from skrank._engine.parameters import flag, parameter
 from skrank._engine.tables import Gain, check_gain, gain_per_code
 from skrank._engine.threads import run_chunks
 from skrank._kernels import listwise
-from skrank._kernels.listwise import Listwise, ListwiseGradients
 from skrank._typing import Weights
 from skrank.objectives._bound import BoundFunction
 from skrank.objectives.base import Objective
@@ -91,8 +90,9 @@ class Softmax(Objective):
         seed = self.random_state if self.random_gains else None
 
         def fill(weight: np.ndarray, scores: np.ndarray, *out: np.ndarray) -> None:
-            lists = Listwise(judgments.codes, scores, weight)
-            arguments = lists, gain, seed, queries.first_query, ListwiseGradients(*out)
-            run_chunks(listwise.softmax, judgments.indptr, *arguments)
+            lists = judgments.codes, scores, weight
+            run_chunks(
+                listwise.softmax, judgments.indptr, lists, gain, seed, queries.first_query, out
+            )
 
         return BoundFunction(self, judgments, weights, fill)

@@ -13,7 +13,6 @@ from skrank._engine.parameters import flag, parameter
 from skrank._engine.tables import Gain, check_gain, gain_per_code
 from skrank._engine.threads import run_chunks
 from skrank._kernels import listwise
-from skrank._kernels.listwise import Listwise, ListwiseGradients
 from skrank._typing import Weights
 from skrank.objectives._bound import BoundFunction
 from skrank.objectives.base import Objective
@@ -108,9 +107,8 @@ class SquaredError(Objective):
         targets = self.targets(judgments, top)
 
         def fill(weight: np.ndarray, scores: np.ndarray, *out: np.ndarray) -> None:
-            lists = Listwise(judgments.codes, scores, weight)
-            arguments = lists, targets, self.centered, ListwiseGradients(*out)
-            run_chunks(listwise.squared_error, judgments.indptr, *arguments)
+            lists = judgments.codes, scores, weight
+            run_chunks(listwise.squared_error, judgments.indptr, lists, targets, self.centered, out)
 
         return BoundFunction(self, judgments, weights, fill)
 
