@@ -181,7 +181,7 @@ class _XGBoostObjective(adapters.GradientCallable):
         """Gradient and curvature per row."""
         data = xgboost_data.read(dtrain, "skrank.xgboost.objective")
         if xgboost_data.is_absent(data):
-            self._absent.get(data.at_least(self.max_grade), xgboost_data.join_training)
+            self._bound.get(data, xgboost_data.join_training)
             return np.empty(0, np.float32), np.empty(0, np.float32)
         grad, hess = self._gradient(data, xgboost_data.host(preds), xgboost_data.judge_for_training)
         hess *= 2
@@ -199,14 +199,10 @@ class _XGBoostMetric(adapters.MetricCallable):
         """(name, value), or a list of such pairs."""
         data = xgboost_data.read(dmatrix, "skrank.xgboost.eval_metric")
         if xgboost_data.is_absent(data):
-            self._absent.get(data.at_least(self.max_grade), xgboost_data.join)
-            means = xgboost_data.means_of_workers(self.metrics, None)
+            self._plans.get(data.at_least(self.max_grade), xgboost_data.join)
+            measured = None
         else:
             measured = self._measured(data, xgboost_data.host(preds), xgboost_data.judge_part)
-            if xgboost_data.n_workers() == 1:
-                means = measured.means()[0].tolist()
-            else:
-                means = xgboost_data.means_of_workers(self.metrics, measured)
-        each = zip(self.metrics, means, strict=True)
-        results = [(xgboost_data.log_name(metric), mean) for metric, mean in each]
+        means = zip(self.metrics, xgboost_data.means(self.metrics, measured), strict=True)
+        results = [(xgboost_data.log_name(metric), mean) for metric, mean in means]
         return results if len(results) > 1 else results[0]

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -77,14 +77,14 @@ class Supplied:
         return replace(self, max_grade=max_grade)
 
 
-class PerDataSet(Generic[T]):
+class PerDataSet:
     """A cache with one value per data set, for as long as the data set exists unchanged.
 
     Keys are identities of data sets, since arrays are not hashable.
     """
 
     def __init__(self) -> None:
-        self._cached: dict[int, tuple[weakref.ref[object], list[int | None], T]] = {}
+        self._cached: dict[int, tuple[weakref.ref[object], list[int | None], Any]] = {}
 
     def get(self, data: Supplied, make: Callable[[Supplied], T]) -> T:
         """The cached value for `data`, or ``make(data)``."""
@@ -102,9 +102,6 @@ class PerDataSet(Generic[T]):
 
         self._cached[key] = (weakref.ref(data.owner, forget), digest, value)
         return value
-
-    def __len__(self) -> int:
-        return len(self._cached)
 
 
 def as_written(labels: np.ndarray) -> np.ndarray:
@@ -149,17 +146,14 @@ class GradientCallable:
     The only state is a cache of the objective bound to data sets; copies start without it.
     """
 
-    def __init__(self, objective: Objective, max_grade: int | None = None) -> None:
+    def __init__(self, objective: Objective) -> None:
         self.objective = objective
-        self.max_grade = max_grade
-        self._bound: PerDataSet[BoundObjective] = PerDataSet()
-        # the highest grades of data sets of which this worker has no rows
-        self._absent: PerDataSet[int] = PerDataSet()
+        self._bound = PerDataSet()
         self._lock = threading.Lock()  # a bound objective has workspace for one call at a time
         _callables.add(self)
 
     def __reduce__(self) -> Reduced:
-        return type(self), (self.objective, self.max_grade)
+        return type(self), (self.objective,)
 
     def __repr__(self) -> str:
         return f"{type(self).__module__}.objective({self.objective!r})"
@@ -173,7 +167,6 @@ class GradientCallable:
             judgments, weights, max_grade = judge(data)
             return self.objective.bind_blocks(judgments, weights, max_grade)
 
-        data = data.at_least(self.max_grade)
         vector = check.as_vector("scores", scores, len(data.labels))
         with self._lock:
             bound = self._bound.get(data, bind)
@@ -190,9 +183,7 @@ class MetricCallable:
         if not self.metrics:
             raise ValueError("eval_metric() has no metric: name one or more, such as 'gap@10'.")
         self.max_grade = max_grade
-        self._plans: PerDataSet[tuple[Judgments, list[Plan], Weights]] = PerDataSet()
-        # the highest grades of data sets of which this worker has no rows
-        self._absent: PerDataSet[int] = PerDataSet()
+        self._plans = PerDataSet()
 
     def __reduce__(self) -> Reduced:
         return type(self), (self.metrics, self.max_grade)

@@ -79,8 +79,7 @@ def sizes_and_weights(data: Supplied) -> tuple[np.ndarray, np.ndarray | None]:
 def judge_for_training(data: Supplied) -> tuple[Judgments, Weights, int | None]:
     """As `judge_part`, for training data: their labels count, and the mean weight becomes 1."""
     judgments, weights, top = judge_part(data, training=True)
-    known = np.ones(len(judgments.queries)) if weights is None else weights
-    mean = mean_weight(known)
+    mean = mean_weight(np.ones(len(judgments.queries)) if weights is None else weights)
     return judgments, None if weights is None else weights / mean, top
 
 
@@ -108,8 +107,6 @@ def max_over_workers(grade: int, error: Exception | None = None) -> int:
 
 def mean_weight(weights: np.ndarray) -> float:
     """Mean of the weights of the queries of all workers."""
-    if n_workers() == 1:
-        return float(weights.mean())
     collective = import_booster("xgboost").collective
     totals = np.array([weights.sum(), float(len(weights))])
     total, count = collective.allreduce(totals, collective.Op.SUM)
@@ -133,8 +130,10 @@ def join_training(data: Supplied) -> int:
     return top
 
 
-def means_of_workers(metrics: Sequence[Metric], measured: Measured | None) -> list[float]:
+def means(metrics: Sequence[Metric], measured: Measured | None) -> list[float]:
     """Means over the queries of all workers; `measured` is None on a worker without rows."""
+    if measured is not None and n_workers() == 1:
+        return measured.means()[0].tolist()
     collective = import_booster("xgboost").collective
     totals = np.zeros((len(metrics), 2))  # sums of weighted values, and of weights
     if measured is not None:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from skrank import _validation as check
+from skrank._engine.judgments import Judgments
 from skrank._engine.queries import RankedCodes
 from skrank._engine.tables import Swaps, Tables
 from skrank._engine.threads import cached_property, run_chunks
 from skrank._kernels import cascade, cascade_lambdas
 from skrank._kernels.cascade import Cascade
 from skrank._kernels.jit import ONE_PASS
-
-if TYPE_CHECKING:
-    from skrank._engine.judgments import Judgments
 
 
 @dataclass(frozen=True, eq=False)

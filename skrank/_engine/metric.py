@@ -102,14 +102,6 @@ class Metric(Parameterised, ABC):
         """Cut-off of the ideal list whose sum is the divisor; None: no cut-off; 0: no divisor."""
         return 0
 
-    @property
-    def needs_scale(self) -> bool:
-        """Whether values depend on a highest grade of the collection that no parameter fixes.
-
-        Default: whether there is a parameter `max_grade`, and it is None.
-        """
-        return getattr(self, "max_grade", 0) is None
-
     def values(self, sums: Counts, shown: Counts, relevant: Counts, total: Counts) -> Values:
         """Values of queries, linear in `sums`, and their weights in the mean (None: all equal).
 

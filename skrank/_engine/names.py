@@ -382,11 +382,11 @@ def registered() -> dict[str, type[Metric]]:
 def columns(name: str) -> Mapping[str, Metric]:
     """Metrics of a text by their names in reports, in order."""
     prefix, text = peer_names.split_prefix(name)
-    several = peer_names.expand(text) if prefix == "trec_eval" else None
     if prefix not in peer_names.PEERS:
         value = metric(name.strip())
         return {str(value): value}
-    names = [f"trec_eval:{member}" for member in several] if several else [name.strip()]
+    several = peer_names.expand(text) if prefix == "trec_eval" else None
+    names = [f"{prefix}:{member}" for member in several or [text]]
     return {full: metric(full) for full in names}
 
 

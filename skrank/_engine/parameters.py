@@ -64,6 +64,15 @@ class Parameterised:
             if value is not None or field.default is not None:
                 object.__setattr__(self, name, field.metadata[_CHECK](name, value))
 
+    @property
+    def needs_scale(self) -> bool:
+        """Whether results depend on a highest grade of the collection that no parameter fixes.
+
+        Default: whether there is a parameter `max_grade`, and it is None. That of the metric of an
+        objective does not count.
+        """
+        return getattr(self, "max_grade", 0) is None
+
     def _set(self, **fields: object) -> None:
         """Set fields of this frozen instance."""
         for name, value in fields.items():

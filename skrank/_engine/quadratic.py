@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from skrank import _validation as check
+from skrank._engine.judgments import Judgments
 from skrank._engine.queries import RankedCodes
 from skrank._engine.tables import Swaps, Tables
 from skrank._engine.threads import cached_property, run_chunks
 from skrank._kernels import lambdaloss, quadratic, quadratic_lambdas
 from skrank._kernels.lambdaloss import LambdaLossWeights
 from skrank._kernels.quadratic import Quadratic, QuadraticSwaps
-
-if TYPE_CHECKING:
-    from skrank._engine.judgments import Judgments
 
 _PAIRS_OF_CLASSES = 25  # a tied row takes (pairs of classes) / 25 times the time of most kernels
 MOST_CLASSES = 64  # most different gains of labels whose pairs have a table

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.groups import show
+from skrank._engine.judgments import Judgments
 from skrank._engine.metric import Metric
 from skrank._engine.queries import RankedCodes
 from skrank._engine.tables import Tables
 from skrank._engine.threads import run_chunks
 from skrank._kernels import strict
 from skrank._kernels.strict import Strict
-
-if TYPE_CHECKING:
-    from skrank._engine.judgments import Judgments
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +84,7 @@ def refuse_order(name: str, stopped: Iterable[int], ids: np.ndarray) -> None:
     if queries:
         raise ValueError(
             f"{name} has no closed form over random orders, and its value depends on the "
-            f"order of tied documents in query {show(ids[queries[0]])}: break the ties of "
+            f"order of tied documents in query {check.show(ids[queries[0]])}: break the ties of "
             'the scores, or choose ties="stable", "worst" or "best".'
         )
 
@@ -96,6 +93,6 @@ def refuse_order(name: str, stopped: Iterable[int], ids: np.ndarray) -> None:
 class StrictMetric(Metric):
     """Base class of metrics that need a strict order: without a cut-off, and not for training."""
 
-    strict: ClassVar[bool] = True
-    reads_judgments: ClassVar[bool] = True
-    cut_instead: ClassVar[str | None] = "ap@k"
+    strict = True
+    reads_judgments = True
+    cut_instead = "ap@k"

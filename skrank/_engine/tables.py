@@ -184,6 +184,11 @@ def discounts(
     return values
 
 
+def at_rank(rank: np.ndarray, values: Sequence[float]) -> np.ndarray:
+    """The value of each rank, from `values` of the ranks 1, 2, ...; 0 for further ranks."""
+    return np.interp(rank, np.arange(1, len(values) + 1), values, right=0.0)
+
+
 Gain = str | Sequence[float] | Mapping[float, float]
 
 
@@ -220,8 +225,11 @@ def gain_per_code(
     return check.look_up("gain", dict(pairs), labels, None if data is None else data.row_of)
 
 
-def gain_shares(metric: object, gain: Gain, scale: Scale) -> np.ndarray:
-    """Gain of each code, divided by the gain of the highest grade; `metric` is for errors."""
+def gain_shares(metric: object, gain: Gain, scale: Scale, *, more: float = 0) -> np.ndarray:
+    """Gain of each code, divided by the sum of that of the highest grade and `more`.
+
+    `metric` is for errors.
+    """
     check.check_grades(scale.labels, scale.max_grade, metric, scale.place)
     top = gain_per_code(gain, np.array([float(scale.max_grade)]))[0]
-    return gain_per_code(gain, scale.labels, scale) / top
+    return gain_per_code(gain, scale.labels, scale) / (top + more)

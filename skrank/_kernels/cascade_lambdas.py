@@ -70,8 +70,8 @@ def _sweep(tile, n_lanes, lower, score, low, scale, wide):
     tile to the tile, which starts at rank `low`. `score` is by rank; `wide` is None unless the
     query is wide.
     """
-    norm, real = scale.norm, tile.dtype.type
-    zero, one = norm.zero, norm.one
+    real = tile.dtype.type
+    zero, one = real(0), real(1)  # so that pairs are not converted to double precision
     rho, phi, exp = lower.rho, lower.phi, lower.exp
     for lane in range(np.uint64(n_lanes)):
         t = np.uint64(lane)
@@ -83,7 +83,7 @@ def _sweep(tile, n_lanes, lower, score, low, scale, wide):
         delta = tile[t + _ALIVE] * abs(lead) * loss if above else zero
         ordered = lead > zero
         if wide is None:
-            distance = norm.base + norm.slope * abs(real(lower.score) - tile[t + SCORE])
+            distance = scale.base + scale.slope * abs(real(lower.score) - tile[t + SCORE])
             e_upper = tile[t + EXP]
             shared = one / ((exp + e_upper) * distance)
             pull = delta * shared * (exp if ordered else e_upper)
@@ -92,7 +92,7 @@ def _sweep(tile, n_lanes, lower, score, low, scale, wide):
         else:
             ahead = lambdarank.gap(score[np.uint64(low) + t], lower.score)
             ahead = ahead if ordered else -ahead
-            pull, curvature = lambdarank.exact_pull(delta, ahead, scale.sigma, norm)
+            pull, curvature = lambdarank.exact_pull(delta, ahead, scale)
         signed = pull if ordered else -pull
         tile[t + GRAD] -= signed
         tile[t + HESS] += curvature

@@ -91,8 +91,8 @@ def _sweep(tile, step, begin, end, upper, score, low, scale, wide):
     of the documents of the tile to the tile, which starts at rank `low`. `score` is by rank; `wide`
     is None unless the query is wide.
     """
-    norm, real = scale.norm, tile.dtype.type
-    zero, exp = norm.zero, upper.exp
+    real, exp = tile.dtype.type, upper.exp
+    zero, one = real(0), real(1)  # so that pairs are not converted to double precision
     for lane in range(np.uint64(begin), np.uint64(end)):
         t = np.uint64(lane)
         lead = upper.gain - tile[t + _GAIN]
@@ -101,16 +101,16 @@ def _sweep(tile, step, begin, end, upper, score, low, scale, wide):
         weight = abs(lead) * (upper.fall - tile[t + _FALL] + apart)
         weight = weight if tile[t + RANK] > upper.rank and weight > zero else zero
         if wide is None:
-            distance = norm.base + norm.slope * abs(real(upper.score) - tile[t + SCORE])
+            distance = scale.base + scale.slope * abs(real(upper.score) - tile[t + SCORE])
             e_lower = tile[t + EXP]
-            shared = norm.one / ((exp + e_lower) * distance)
+            shared = one / ((exp + e_lower) * distance)
             pull = weight * shared * (e_lower if ordered else exp)
             # the large factor first: pull * shared may be less than the smallest number
             curvature = pull * (exp if ordered else e_lower) * shared * distance
         else:
             ahead = lambdarank.gap(upper.score, score[np.uint64(low) + t])
             ahead = ahead if ordered else -ahead
-            pull, curvature = lambdarank.exact_pull(weight, ahead, scale.sigma, norm)
+            pull, curvature = lambdarank.exact_pull(weight, ahead, scale)
         signed = pull if ordered else -pull
         tile[t + GRAD] += signed
         tile[t + HESS] += curvature

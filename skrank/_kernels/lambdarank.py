@@ -56,22 +56,15 @@ class Gradients(NamedTuple):
     totals: np.ndarray  # by query: 2 sigma sum of the pulls, for both documents of each pair
 
 
-class Norm(NamedTuple):
-    """Divisor of the weight of a pair: ``base + slope |s_i - s_j|``. In the precision of pairs."""
-
-    base: float
-    slope: float
-    zero: float  # 0, so that kernels do not convert pairs to double precision
-    one: float  # 1, likewise
-
-
 class ScoreScale(NamedTuple):
     """How the scores of one query are compared."""
 
     origin: float  # subtracted from the scores: their midrange, or 0 if the query is wide
     wide: bool
     sigma: float
-    norm: Norm
+    # the weight of a pair is divided by base + slope |s_i - s_j|; both in the precision of pairs
+    base: float
+    slope: float
 
 
 @subroutine()
@@ -102,8 +95,7 @@ def scale_of(pairs, scores, start, stop, grad):
     reach = best - middle if best - middle > middle - worst else middle - worst
     wide = 2.0 * sigma * reach > pairs.widest
     base, slope = (0.01, 1.0) if pairs.score_norm and best != worst else (1.0, 0.0)
-    norm = Norm(real(base), real(slope), real(0), real(1))
-    return ScoreScale(0.0 if wide else middle, wide, pairs.sigma, norm)
+    return ScoreScale(0.0 if wide else middle, wide, pairs.sigma, real(base), real(slope))
 
 
 @subroutine()
@@ -130,16 +122,16 @@ def gap(score, other):
 
 
 @subroutine()
-def exact_pull(weight, ahead, sigma, norm):
+def exact_pull(weight, ahead, scale):
     """Pull and curvature of a pair, from scores in double precision and one exponential.
 
     For pairs of wide queries, whose scores single precision may round to the same number. `ahead`
     is s_i - s_j, clipped by `gap`.
     """
-    e = math.exp(-abs(sigma * ahead))
+    e = math.exp(-abs(scale.sigma * ahead))
     likely = 1.0 / (1.0 + e)
     wrong, right = (e * likely, likely) if ahead > 0 else (likely, e * likely)  # P and 1 - P
-    pull = weight * wrong / (norm.base + norm.slope * abs(ahead))
+    pull = weight * wrong / (scale.base + scale.slope * abs(ahead))
     return pull, pull * right
 
 
@@ -148,12 +140,6 @@ def clear(grad, hess, start, stop):
     """Set the gradients of a query to 0: its weight is 0, or all orders have the same value."""
     for row in range(np.uint64(start), np.uint64(stop)):
         grad[row], hess[row] = 0, 0
-
-
-@subroutine()
-def _damping(total):
-    """log2(1 + total) / total, the factor of `PairOptions.sum_norm`."""
-    return math.log1p(total) / (_LOG_2 * total)
 
 
 @subroutine()
@@ -167,7 +153,7 @@ def write(out, q, start, position, sums, pulls, weight, pairs):
     grads, hessians = sums
     sigma, total = pairs.sigma, 2.0 * pairs.sigma * pulls
     if pairs.sum_norm and total > 0:
-        weight *= _damping(total)
+        weight *= math.log1p(total) / (_LOG_2 * total)
     for i in range(np.uint64(len(position))):
         row = np.uint64(start + position[i])
         grad[row] = weight * sigma * grads[i]

@@ -49,19 +49,20 @@ def _sweep(tile, n_lanes, limit, better, exact, low, scale, wide):
     the tile. `wide` is None unless the query is wide; `low` is the slot of the first document in
     the tile.
     """
-    norm, real = scale.norm, tile.dtype.type
+    real = tile.dtype.type
+    zero, one = real(0), real(1)  # so that pairs are not converted to double precision
     for lane in range(np.uint64(n_lanes)):
         t = np.uint64(lane)
-        weight = buckets.change(tile, t, better, limit, norm.zero)
+        weight = buckets.change(tile, t, better, limit, zero)
         if wide is None:
             ahead, e_other = real(better.score) - tile[t + SCORE], tile[t + EXP]
-            distance = norm.base + norm.slope * abs(ahead)
-            shared = norm.one / ((better.exp + e_other) * distance)
+            distance = scale.base + scale.slope * abs(ahead)
+            shared = one / ((better.exp + e_other) * distance)
             pull = weight * e_other * shared
             curvature = pull * better.exp * shared * distance
         else:
             ahead = lambdarank.gap(better.score, exact[buckets.EXACT_SCORE, np.uint64(low) + t])
-            pull, curvature = lambdarank.exact_pull(weight, ahead, scale.sigma, norm)
+            pull, curvature = lambdarank.exact_pull(weight, ahead, scale)
         tile[t + GRAD] += pull
         tile[t + HESS] += curvature
         tile[t + PULL] = pull

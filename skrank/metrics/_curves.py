@@ -120,16 +120,14 @@ def graded_precision_recall_curve(
     worth = grading.worth(plan.scale)
     ranked = drawn.codes("stable" if ties == "average" else ties, condensed)
     query, rank, recall, precision = graded_points(ranked, worth, plan.judgments.totals(worth))
-    rank_of_point: np.ndarray | None = rank
+    n_empty = len(plan.empty) - n_queries
     if n_queries > 1:
         best = _interpolated(query, recall, precision, len(plan.empty))
-        precision, recall, rank_of_point = (
-            best[~plan.empty].mean(axis=0), np.linspace(0, 1, _N_LEVELS), None
-        )  # fmt: skip
-    elif ties != "average":
+        mean = best[~plan.empty].mean(axis=0)
+        return GradedCurve(mean, np.linspace(0, 1, _N_LEVELS), None, gap, n_queries, n_empty)
+    if ties != "average":
         gap = float(np.sum(precision * np.diff(recall, prepend=0.0)))
-    n_empty = len(plan.empty) - n_queries
-    return GradedCurve(precision, recall, rank_of_point, gap, n_queries, n_empty)
+    return GradedCurve(precision, recall, rank, gap, n_queries, n_empty)
 
 
 def _ranked(

@@ -6,12 +6,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.groups import show
 from skrank._engine.judgments import Judgments
 from skrank._engine.metric import Metric
 from skrank._engine.names import registry
@@ -122,7 +121,7 @@ class FunctionMetric(ListMetric):
     """
 
     names = ("function",)  # for messages about the class; see `first_name`
-    unnamed: ClassVar[tuple[str, ...]] = (
+    unnamed = (
         "k", "function", "name", "greater_is_better", "needs_relevant", "value_range", "unjudged",
     )  # fmt: skip
 
@@ -195,7 +194,7 @@ class GenericTables(Tables):
         out = np.zeros(len(inverse))
         for query in np.flatnonzero(inverse).tolist():
             start, end = ranked.indptr[query : query + 2]
-            n, name = ranked.retrieved[query], show(ranked.ids[query])
+            n, name = ranked.retrieved[query], check.show(ranked.ids[query])
             retrieved = slice(start, start + n)
             codes = ranked.codes[start + n : end]
             unretrieved = self.labels[codes[codes < self.unjudged]]

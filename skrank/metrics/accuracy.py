@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -125,7 +124,7 @@ class Utility(RelevantSet):
     """
 
     value_range = (-math.inf, math.inf)
-    averages: ClassVar[tuple[str, ...]] = ("macro",)
+    averages = ("macro",)
     needs_relevant = False
 
     weights: Sequence[float] = parameter((1.0, -1.0, 0.0, 0.0), _check_weights)

@@ -70,7 +70,7 @@ class ReaderModel(UserModel):
     It is not a dataclass, as subclasses define T with different ranges.
     """
 
-    strict: ClassVar[bool] = True
+    strict = True
     kernel: ClassVar[str]  # see `ReaderTables`
 
     T: float

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import comb
-from typing import ClassVar
 
 import numpy as np
 
@@ -145,7 +144,7 @@ class InfAP(StrictMetric):
     0.8125
     """
 
-    ideal_cutoff: ClassVar[int | None] = None  # divided by the number of relevant documents
+    ideal_cutoff = None  # divided by the number of relevant documents
 
     rel: float = parameter(1.0, check.check_rel)
 

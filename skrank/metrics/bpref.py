@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -19,9 +18,9 @@ from skrank._engine.tables import Gain, Scale, check_gain, gain_shares
 class PreferenceMetric(Metric):
     """Base class of bpref and rpref: without a cut-off, and not for training."""
 
-    cut_instead: ClassVar[str | None] = "a metric with a cut-off"
-    reads_judgments: ClassVar[bool] = True
-    ideal_cutoff: ClassVar[int | None] = None  # divided by the sum of `share`
+    cut_instead = "a metric with a cut-off"
+    reads_judgments = True
+    ideal_cutoff = None  # divided by the sum of `share`
 
 
 _VARIANTS = ("trec", "romip", "10", "n", "relative", "old")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 
@@ -49,7 +48,7 @@ class Compat(ListMetric):
     0.4219
     """
 
-    cut_instead: ClassVar[str | None] = "ndcg@k"
+    cut_instead = "ndcg@k"
 
     p: float = parameter(0.95, check.check_persistence)
     normalize: bool = flag(True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from skrank.metrics.sets import HitsMetric, RelevantHits
 class CountMetric(HitsMetric):
     """A count per query: of documents, or 1. The counts of all queries are added up by default."""
 
-    averages: ClassVar[tuple[str, ...]] = ("sum", "macro")
+    averages = ("sum", "macro")
     value_range = (0.0, math.inf)
     needs_relevant = False
 
@@ -61,7 +60,7 @@ class NumQueries(CountMetric):
     2.0
     """
 
-    cut_instead: ClassVar[str | None] = "num_ret@k"
+    cut_instead = "num_ret@k"
 
     def values(self, sums: Counts, shown: Counts, relevant: Counts, total: Counts) -> Values:
         """1 for each query."""
@@ -123,7 +122,7 @@ class NumRelevant(RelevantCount):
     2.0
     """
 
-    cut_instead: ClassVar[str | None] = "num_rel_ret@k"
+    cut_instead = "num_rel_ret@k"
 
     def values(self, sums: Counts, shown: Counts, relevant: Counts, total: Counts) -> Values:
         """The number of relevant documents of the query."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -15,13 +14,7 @@ from skrank._engine.metric import Counts, Metric, Values
 from skrank._engine.names import register
 from skrank._engine.parameters import number, parameter
 from skrank._engine.quadratic import QuadraticTables
-from skrank._engine.tables import (
-    Gain,
-    Scale,
-    check_gain,
-    discounts,
-    gain_per_code,
-)
+from skrank._engine.tables import Gain, Scale, at_rank, check_gain, discounts, gain_per_code
 
 
 @register("cg")
@@ -50,7 +43,7 @@ class CG(Metric):
     """
 
     value_range = (0.0, math.inf)
-    orderless: ClassVar[bool] = True
+    orderless = True
 
     gain: Gain = parameter("exp2", check_gain)
 
@@ -118,7 +111,7 @@ class DCG(Metric):
     def discount_at(self, rank: np.ndarray) -> np.ndarray:
         """Discount of each rank, from 1 on."""
         if not isinstance(self.discount, str):
-            return np.interp(rank, np.arange(1, len(self.discount) + 1), self.discount, right=0.0)
+            return at_rank(rank, self.discount)
         if self.discount in SHIFTS:
             return 1 / elementwise(math.log2, SHIFTS[self.discount] + rank)
         base = self.base if self.discount == "jk" else 2.0

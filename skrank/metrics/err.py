@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from skrank import _validation as check
 from skrank._engine.cascade import CascadeTables
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import parameter
-from skrank._engine.tables import Gain, Scale, check_gain, discounts, gain_per_code
+from skrank._engine.tables import Gain, Scale, check_gain, discounts, gain_shares
 
 
 @register("err")
@@ -49,16 +47,12 @@ class ERR(Metric):
     0.9388020833333334
     """
 
-    value_range = (0.0, 1.0)
-
     gain: Gain = parameter("exp2", check_gain)
     max_grade: int | None = parameter(None, check.check_max_grade)
 
     def tables(self, scale: Scale, k: int | None) -> CascadeTables:
         """Probability rho of each distinct label, and 1 / rank."""
-        check.check_grades(scale.labels, scale.max_grade, self, scale.place)
-        top = gain_per_code(self.gain, np.array([float(scale.max_grade)]))[0]
-        stop = gain_per_code(self.gain, scale.labels, scale) / (top + 1)
+        stop = gain_shares(self, self.gain, scale, more=1)
         return CascadeTables(stop, discounts(lambda rank: 1 / rank, scale.longest, k))
 
 
@@ -88,8 +82,6 @@ class NERR(ERR):
     >>> skrank.metric("nerr", max_grade=4)([4, 0, 1], [0.9, 0.1, 0.5])
     1.0
     """
-
-    value_range = (0.0, 1.0)
 
     @property
     def ideal_cutoff(self) -> int | None:

@@ -69,20 +69,20 @@ class PFound(Metric):
         """With p_break = 0 and without a cut-off, all orders of a list have the same value."""
         return self.p_break == 0
 
-    def probability(self, labels: np.ndarray, data: Scale | None = None) -> np.ndarray:
-        """p(y) of each label; `data` has the rows of labels."""
-        place = None if data is None else data.row_of
+    def probability(self, scale: Scale) -> np.ndarray:
+        """p(y) of each label."""
+        labels = scale.labels
         if self.p_rel == "romip":
             # clipped to avoid overflow; `check_probabilities` refuses labels above 4
             clipped = np.minimum(labels, check.MOST_GRADES)
             p = np.where(labels > 0, elementwise(math.exp2, clipped - 4), 0.0)
         elif self.p_rel == "yandex":
-            p = check.look_up("p_rel=yandex", dict(enumerate(YANDEX)), labels, place)
+            p = check.look_up("p_rel=yandex", dict(enumerate(YANDEX)), labels, scale.row_of)
         elif self.p_rel == "raw":
             p = labels.astype(np.float64)
         else:
             pairs: Any = self.p_rel
-            p = check.look_up("p_rel", dict(pairs), labels, place)
+            p = check.look_up("p_rel", dict(pairs), labels, scale.row_of)
         check.check_probabilities(f"p_rel of {self}", labels, p)
         return p
 
@@ -90,4 +90,4 @@ class PFound(Metric):
         """p(y) by label, and (1 - p_break)^(r - 1) by rank."""
         stay = 1 - self.p_break
         patience = discounts(lambda rank: powers(stay, rank - 1), scale.longest, k)
-        return CascadeTables(self.probability(scale.labels, scale), patience)
+        return CascadeTables(self.probability(scale), patience)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -60,7 +59,7 @@ class QMeasure(DividedByIdeal, Metric):
     gain: Gain = parameter("linear", check_gain)
     normalize: str = choice("all", ("all", "ideal"))
 
-    reads_judgments: ClassVar[bool] = True
+    reads_judgments = True
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """The definition as a sum over documents and pairs of documents.

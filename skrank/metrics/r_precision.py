@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -44,8 +43,8 @@ class RPrecision(Metric):
     0.5
     """
 
-    cut_instead: ClassVar[str | None] = "precision@k"
-    reads_judgments: ClassVar[bool] = True
+    cut_instead = "precision@k"
+    reads_judgments = True
 
     multiple: float = number(1.0, 0, 1e6, open_low=True)
     rel: float = parameter(1.0, check.check_rel)

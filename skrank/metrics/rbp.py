@@ -55,8 +55,6 @@ class RBP(Metric):
     0.625
     """
 
-    value_range = (0.0, 1.0)
-
     p: float = parameter(0.8, check.check_persistence)
     gain: Gain = parameter("linear", check_gain)
     max_grade: int | None = parameter(None, check.check_max_grade)

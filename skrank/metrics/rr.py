@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -13,12 +12,21 @@ from skrank._engine.cascade import CascadeTables
 from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import parameter
-from skrank._engine.tables import Scale, discounts
+from skrank._engine.tables import Scale, at_rank, discounts
 
 RULERS: dict[str, tuple[float, ...]] = {
     "trec": (1.0, 0.5, 0.33, 0.2, 0.1),
     "romip": (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1),
 }
+
+
+def _check_ruler(ruler: str | Sequence[float]) -> str | tuple[float, ...]:
+    if isinstance(ruler, str):
+        return check.check_choice("ruler", ruler, tuple(RULERS))
+    values = check.check_numbers("ruler", ruler)
+    check.check_descending("ruler", values)
+    check.check_number("the first value of ruler", values[0], 0, 1)
+    return values
 
 
 @register("rr", "mrr")
@@ -53,28 +61,19 @@ class RR(Metric):
     """
 
     rel: float = parameter(1.0, check.check_rel)
-    ruler: str | Sequence[float] | None = None
+    ruler: str | Sequence[float] | None = parameter(None, _check_ruler)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if isinstance(self.ruler, str):
-            check.check_choice("ruler", self.ruler, tuple(RULERS))
-        elif self.ruler is not None:
-            ruler = check.check_numbers("ruler", self.ruler)
-            check.check_descending("ruler", ruler)
-            check.check_number("the first value of ruler", ruler[0], 0, 1)
-            self._set(ruler=ruler)
+    def value_at(self, rank: np.ndarray) -> np.ndarray:
+        """1 / rank, or the value of `ruler`."""
+        if self.ruler is None:
+            return 1 / rank
+        ruler = RULERS[self.ruler] if isinstance(self.ruler, str) else self.ruler
+        return at_rank(rank, ruler)
 
     def tables(self, scale: Scale, k: int | None) -> CascadeTables:
-        """The first relevant document ends the search; its value is 1 / rank, or by `ruler`."""
+        """The first relevant document ends the search; its rank gives the value."""
         relevant = (scale.labels >= self.rel).astype(np.float64)
-        if self.ruler is None:
-            return CascadeTables(relevant, discounts(lambda rank: 1 / rank, scale.longest, k))
-        ruler = RULERS[self.ruler] if isinstance(self.ruler, str) else self.ruler
-        worth = np.zeros(max(scale.longest, len(ruler)))
-        worth[: len(ruler)] = ruler
-        # `discounts` passes the ranks 1, 2, ...
-        return CascadeTables(relevant, discounts(lambda rank: worth[: len(rank)], scale.longest, k))
+        return CascadeTables(relevant, discounts(self.value_at, scale.longest, k))
 
 
 @register("success", "hit")
@@ -104,7 +103,7 @@ class Success(Metric):
     1.0
     """
 
-    orderless: ClassVar[bool] = True
+    orderless = True
 
     rel: float = parameter(1.0, check.check_rel)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -36,8 +35,8 @@ class HitsMetric(Metric):
 class SetMetric(HitsMetric):
     """A ratio of two counts over the first k documents, or over all retrieved documents."""
 
-    averages: ClassVar[tuple[str, ...]] = ("macro", "micro", "geometric")
-    orderless: ClassVar[bool] = True
+    averages = ("macro", "micro", "geometric")
+    orderless = True
 
     @abstractmethod
     def counts(self, hits: Counts, shown: Counts, relevant: Counts, total: Counts) -> Ratio:
@@ -236,7 +235,7 @@ class SetAP(RelevantSet):
     0.25
     """
 
-    averages: ClassVar[tuple[str, ...]] = ("macro", "geometric")
+    averages = ("macro", "geometric")
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """The square of h: 1 for each relevant document shown, and 2 for each pair of them."""

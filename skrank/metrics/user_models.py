@@ -34,8 +34,11 @@ def insq_weights(goal: float) -> Weigh:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading(Metric):
+class UserModel(Metric):
     """A user who reads down a list to rank k, or to rank `DEPTH` without a cut-off."""
+
+    gain: Gain = parameter("linear", check_gain)
+    max_grade: int | None = parameter(None, check.check_max_grade)
 
     @property
     def limit(self) -> int:
@@ -45,23 +48,12 @@ class Reading(Metric):
             raise ValueError(f"{self}: k must be at most {_MOST_RANKS}.")
         return limit
 
-    def per_rank(self, weigh: Weigh) -> np.ndarray:
-        """W(1), ..., W(limit), and 0; `weigh` returns weights up to a common factor."""
+    def weighted(self, weigh: Weigh, scale: Scale) -> QuadraticTables:
+        """Share of the highest gain by label; by rank ``weigh(rank)``, divided by its sum."""
         weights = weigh(np.arange(1.0, self.limit + 1))
-        return np.append(weights / weights.sum(), 0.0)
-
-    def weights(self, weigh: Weigh, scale: Scale) -> np.ndarray:
-        """W of each rank of the longest list."""
-        read = self.per_rank(weigh)[: scale.longest]
-        return np.append(read, np.zeros(scale.longest - len(read)))
-
-
-@dataclass(frozen=True, kw_only=True)
-class UserModel(Reading):
-    """A user model with its gains."""
-
-    gain: Gain = parameter("linear", check_gain)
-    max_grade: int | None = parameter(None, check.check_max_grade)
+        read = (weights / weights.sum())[: scale.longest]
+        by_rank = np.pad(read, (0, scale.longest - len(read)))
+        return QuadraticTables(gain_shares(self, self.gain, scale), by_rank)
 
 
 @register("insq")
@@ -108,8 +100,7 @@ class INSQ(UserModel):
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """Share of the highest gain by label, and w_r by rank."""
-        weights = self.weights(insq_weights(self.T), scale)
-        return QuadraticTables(gain_shares(self, self.gain, scale), weights)
+        return self.weighted(insq_weights(self.T), scale)
 
 
 @register("sdcg")
@@ -146,5 +137,4 @@ class SDCG(UserModel):
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """Share of the highest gain by label, and share of the sum of all discounts by rank."""
-        weights = self.weights(lambda rank: 1 / elementwise(math.log2, 1 + rank), scale)
-        return QuadraticTables(gain_shares(self, self.gain, scale), weights)
+        return self.weighted(lambda rank: 1 / elementwise(math.log2, 1 + rank), scale)

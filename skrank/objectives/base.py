@@ -137,11 +137,6 @@ class Objective(Parameterised, ABC):
         self.bind(judgments, weights).gradient(vector, grad, hess)
         return queries.scatter(grad), queries.scatter(hess)
 
-    @property
-    def needs_scale(self) -> bool:
-        """Whether it has a parameter `max_grade` that is not given; its metric is not looked at."""
-        return getattr(self, "max_grade", 0) is None
-
     def on_scale(self, max_grade: int) -> Objective:
         """The objective with this highest grade of the collection, unless a parameter fixes it."""
         changes: Options = {"max_grade": max_grade} if self.needs_scale else {}

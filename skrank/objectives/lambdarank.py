@@ -16,12 +16,11 @@ from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.metric import Plan
 from skrank._engine.parameters import choice, count, number, parameter
-from skrank._engine.queries import rank_into
+from skrank._engine.queries import rank_codes
 from skrank._engine.tables import Swaps
 from skrank._engine.threads import compiled, run_chunks
 from skrank._kernels import draws
 from skrank._kernels.lambdarank import Gradients, PairOptions, Scored
-from skrank._kernels.ranking import Ranked
 from skrank._typing import Weights
 from skrank.metrics import Metric, metric
 from skrank.metrics._from_function import ListMetric
@@ -171,41 +170,39 @@ class BoundPairs(BoundObjective):
         self.weight = check.check_training_weights(weights, self.queries)
         self.score_norm = objective.norm in (True, "score")
         self.sum_norm = objective.norm in (True, "sum")
-        self.order = np.empty(self.queries.n_rows, np.int32)
+        self.order: np.ndarray | None = None  # of the last call, from which the next sort starts
         self.totals = np.zeros(len(self.queries))  # kernels leave out queries without gradients
-        self.warm = False  # True if `order` holds the order of the last call, to sort faster
 
     @compiled()
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
         check.check_finite_scores(scores, self.queries)
-        warm, self.warm = self.warm, False  # an interrupt leaves the order incomplete
-        self._sort(scores, warm=warm)
-        self._fill(scores, Gradients(grad, hess, self.totals))
-        self.warm = True
+        start, self.order = self.order, None  # an interrupt leaves the order incomplete
+        order = self._sorted(scores, start)
+        self._fill(scores, order, Gradients(grad, hess, self.totals))
+        self.order = order
         # gradients and curvatures are of the size of `totals`, or less
         highest = float(self.totals.max()) * float(self.weight.max())
         if not highest * max(1.0, self.objective.sigmoid) < _SURELY_FITS:
             check.check_gradients(grad, hess, self.objective)
 
-    def _sort(self, scores: np.ndarray, *, warm: bool) -> None:
-        """Fill in the order of the scores, in which ties are broken."""
-        queries, tied = self.queries, np.empty(self.queries.n_rows, np.uint8)
-        out = Ranked(np.empty_like(self.codes), tied, np.empty(len(queries), np.int64))
-        rank_into(queries.indptr, queries.sizes, scores, self.codes, self.order, out, warm=warm)
+    def _sorted(self, scores: np.ndarray, start: np.ndarray | None) -> np.ndarray:
+        """The order of the scores, in which ties are broken; for `start` see `rank_codes`."""
+        queries, seed = self.queries, self.objective.random_state
+        order, ranked = rank_codes(queries, scores, self.codes, start)
         if self.objective.tie_order == "random":
-            seed, before = self.objective.random_state, queries.first_query
-            arguments = tied, scores, seed, before, self.order
+            arguments = ranked.tied, scores, seed, queries.first_query, order
             run_chunks(draws.shuffle_ties, queries.indptr, *arguments)
+        return order
 
-    def _fill(self, scores: np.ndarray, out: Gradients) -> None:
+    def _fill(self, scores: np.ndarray, order: np.ndarray, out: Gradients) -> None:
         """Run the kernel on queries that are not wide, then on wide queries if there are any."""
         options = PairOptions(
             self.objective.sigmoid, self.truncation, self.score_norm, self.sum_norm,
             _WIDEST[out.grad.dtype.type],
         )  # fmt: skip
         kernel, codes, form = self.swaps
-        rows = Scored(codes, self.order, scores, self.inverse, self.weight)
+        rows = Scored(codes, order, scores, self.inverse, self.weight)
         arguments = kernel, self.queries.indptr, rows, form, options
         if any(run_chunks(*arguments, None, out)):
             run_chunks(*arguments, True, out)

@@ -178,8 +178,6 @@ class BoundSoftRank(BoundFunction):
         if isinstance(chosen, AP):  # without a cut-off, and with all documents, divisors are equal
             chosen = replace(chosen, normalize="all")
         plan = chosen.bind(judgments, max_grade=max_grade)
-        self.indptr = judgments.indptr
-        self.codes = judgments.codes
         assert isinstance(plan.tables, QuadraticTables)
         gain = plan.tables.gain
         # gains are divided by a power of two, which is exact, so that they fit single precision
@@ -197,15 +195,9 @@ class BoundSoftRank(BoundFunction):
         check.check_finite_scores(scores, self.judgments.queries)
         return self._run(scores, None, None)
 
-    def _fill(
-        self,
-        weight: np.ndarray,
-        scores: np.ndarray,
-        grad: np.ndarray,
-        hess: np.ndarray,
-        losses: np.ndarray,
-    ) -> None:
-        """Fill in 1 - value of each query with a relevant document, and the derivatives."""
+    def _fill(self, weight: np.ndarray, scores: np.ndarray, *out: np.ndarray) -> None:
+        """Fill in the derivatives, and 1 - value of each query with a relevant document."""
+        grad, hess, losses = out
         values = self._run(scores, grad, hess)
         losses[:] = weight * np.where(self.empty, 0.0, 1.0 - values)
 
@@ -214,7 +206,7 @@ class BoundSoftRank(BoundFunction):
     ) -> np.ndarray:
         """Smooth value of each query; fills in the derivatives unless they are None."""
         sigma, relative = self.objective.sigma, self.objective.relative
-        values = np.empty(len(self.inverse))
-        soft = Soft(self.codes, scores, self.gain, self.inverse, self.weight, sigma, relative)
-        run_chunks(softrank.gradients, self.indptr, soft, self.shift, values, grad, hess)
+        judgments, values = self.judgments, np.empty(len(self.inverse))
+        soft = Soft(judgments.codes, scores, self.gain, self.inverse, self.weight, sigma, relative)
+        run_chunks(softrank.gradients, judgments.indptr, soft, self.shift, values, grad, hess)
         return values
