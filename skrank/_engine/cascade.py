@@ -57,8 +57,7 @@ class CascadeTables(Tables):
     @cached_property
     def depth(self) -> int:
         """Number of ranks down to the last whose `phi` is not 0."""
-        used = np.flatnonzero(self.phi)
-        return int(used[-1]) + 1 if len(used) else 0
+        return len(np.trim_zeros(self.phi, "b"))
 
     @property
     def _form(self) -> Cascade:

@@ -235,7 +235,10 @@ class Metric(Parameterised, ABC):
 
 
 class DividedByIdeal:
-    """Mixin of metrics with a parameter `normalize`, which is "all" or "ideal"."""
+    """Mixin of metrics that are divided by their best list, cut as `normalize` says.
+
+    `normalize` is "all" or "ideal": a parameter, or an attribute of the class.
+    """
 
     normalize: str
     k: int | None
@@ -326,9 +329,7 @@ class Plan:
     @cached_property
     def empty(self) -> np.ndarray:
         """Whether the metric is not defined for the query, which has no relevant document."""
-        if not self.metric.needs_relevant:
-            return np.zeros(len(self.judgments.queries), bool)
-        return self.relevant == 0
+        return (self.relevant == 0) & self.metric.needs_relevant
 
     @cached_property
     def inverse(self) -> np.ndarray:

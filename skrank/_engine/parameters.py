@@ -20,33 +20,34 @@ Check = Callable[[str, Any], object]
 _CHECK = "check"
 
 
-def _field(default: Any, checked: Check) -> Any:
+def named_field(default: T, checked: Check) -> T:
+    """A parameter with the check ``checked(name, value)``."""
     return dataclasses.field(default=default, metadata={_CHECK: checked})
 
 
 def parameter(default: T, checked: Callable[[Any], object]) -> T:
     """A parameter with the check ``checked(value)``, whose errors name the parameter."""
-    return _field(default, lambda _, value: checked(value))
+    return named_field(default, lambda _, value: checked(value))
 
 
 def choice(default: T, choices: Sequence[object]) -> T:
     """One of some values."""
-    return _field(default, partial(check.check_choice, choices=choices))
+    return named_field(default, partial(check.check_choice, choices=choices))
 
 
 def flag(default: T) -> T:
     """True or False."""
-    return _field(default, check.check_flag)
+    return named_field(default, check.check_flag)
 
 
 def count(default: T, meaning: str) -> T:
     """A whole number of at least 1; `meaning`, such as "the number of orders", is for errors."""
-    return _field(default, partial(check.check_count, meaning=meaning))
+    return named_field(default, partial(check.check_count, meaning=meaning))
 
 
 def number(default: float, low: float, high: float, *, open_low: bool = False) -> float:
     """A number in [low, high], or in (low, high]."""
-    return _field(default, partial(check.check_number, low=low, high=high, open_low=open_low))
+    return named_field(default, partial(check.check_number, low=low, high=high, open_low=open_low))
 
 
 class Parameterised:

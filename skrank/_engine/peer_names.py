@@ -101,12 +101,9 @@ def _gains(text: str, sign: str) -> str:
 
 def split_trec(text: str) -> tuple[str, str] | None:
     """Name and parameters of a text: ("ndcg_cut", "10") for ``ndcg_cut_10`` and ``ndcg_cut.10``."""
-    names = tables()["trec_eval"]
-    if text in names:
-        return text, ""
-    names_before = [name for name in names if text.startswith((f"{name}_", f"{name}."))]
-    name = max(names_before, key=len, default=None)
-    return (name, text[len(name) + 1 :]) if name else None
+    longest_first = sorted(tables()["trec_eval"], key=len, reverse=True)
+    match = re.fullmatch(rf"(?s)({'|'.join(longest_first)})(?:[_.](.*))?", text)
+    return (match[1], match[2] or "") if match else None
 
 
 def expand(text: str) -> list[str] | None:

@@ -111,17 +111,16 @@ class QuadraticTables(Tables):
     ideal: tuple[np.ndarray, np.ndarray] | None = None
 
     def __post_init__(self) -> None:
-        name = type(self).__name__
         super().__post_init__()
         # with offsets, the last bit of ties at the cut-off differs between whole and cut lists
         object.__setattr__(self, "cut", self.offset is None)
         if self.offset is None:
             check.check_falling("QuadraticTables.u", self.u)
         else:
-            offset = check.as_table(f"{name}.offset", self.offset, 1, np.int64)
+            offset = check.as_table("QuadraticTables.offset", self.offset, 1, np.int64)
             object.__setattr__(self, "offset", offset)
         if self.ideal is not None:
-            both = (check.as_table(f"{name}.ideal", table, 1) for table in self.ideal)
+            both = (check.as_table("QuadraticTables.ideal", table, 1) for table in self.ideal)
             object.__setattr__(self, "ideal", tuple(both))
 
     def check_fit(self, judgments: Judgments) -> None:
@@ -162,8 +161,7 @@ class QuadraticTables(Tables):
         """Number of ranks down to the last with a weight; len(u) if queries differ in weights."""
         if self.offset is not None:
             return len(self.u)
-        used = np.flatnonzero((self.u != 0) | (self._pair_weights != 0))
-        return int(used[-1]) + 1 if len(used) else 0
+        return len(np.trim_zeros((self.u != 0) | (self._pair_weights != 0), "b"))
 
     def _starts(self, n_queries: int) -> np.ndarray:
         return np.zeros(n_queries, np.int64) if self.offset is None else self.offset

@@ -15,7 +15,6 @@ from skrank._engine.queries import RankedCodes
 from skrank._engine.tables import Tables
 from skrank._engine.threads import run_chunks
 from skrank._kernels import strict
-from skrank._kernels.strict import Strict
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +64,8 @@ class StrictTables(Tables):
 
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
         out = np.empty(len(inverse))
-        kernel, form = getattr(strict, self.kernel), Strict(self.hits, self.unjudged, self.needed)
-        stopped = run_chunks(kernel, ranked.indptr, ranked.lists, form, inverse, out)
+        kernel, tables = getattr(strict, self.kernel), (self.hits, self.unjudged, self.needed)
+        stopped = run_chunks(kernel, ranked.indptr, ranked.lists, tables, inverse, out)
         refuse_order(self.name, stopped, ranked.ids)
         return out
 

@@ -13,6 +13,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.elementwise import elementwise
 from skrank._engine.judgments import Judgments
+from skrank._engine.parameters import named_field
 from skrank._engine.queries import RankedCodes
 
 
@@ -192,37 +193,45 @@ def at_rank(rank: np.ndarray, values: Sequence[float]) -> np.ndarray:
 Gain = str | Sequence[float] | Mapping[float, float]
 
 
-def check_gain(gain: Gain) -> Any:
+def gain_parameter(default: Gain) -> Gain:
+    """A parameter of a metric or an objective: the gain of each label, for `gain_per_code`."""
+    return named_field(default, _check_gain)
+
+
+def _check_gain(name: str, gain: Gain) -> Any:
     """Normal form of a gain: "exp2", "linear", gains of 0, 1, ..., or pairs (label, gain)."""
     if isinstance(gain, str):
-        return check.check_choice("gain", gain, ("exp2", "linear"))
-    if isinstance(gain, Mapping) or _is_pairs(gain):
-        pairs = check.check_mapping("gain", gain)
-        check.check_gains("gain", [value for _, value in pairs])
-        return pairs
-    numbers = check.check_numbers("gain", gain)
-    check.check_gains("gain", numbers)
+        return check.check_choice(name, gain, ("exp2", "linear"))
+    pairs = isinstance(gain, tuple) and any(isinstance(item, tuple) for item in gain)
+    if isinstance(gain, Mapping) or pairs:
+        checked = check.check_mapping(name, gain)
+        check.check_gains(name, [value for _, value in checked])
+        return checked
+    numbers = check.check_numbers(name, gain)
+    check.check_gains(name, numbers)
     return numbers
 
 
-def _is_pairs(gain: object) -> bool:
-    return isinstance(gain, tuple) and len(gain) > 0 and isinstance(gain[0], tuple)
+def gains_by_label(gain: Any) -> dict[float, float]:
+    """The gains of labels, ascending, for a checked gain that is not a name."""
+    return dict(gain if isinstance(gain[0], tuple) else enumerate(gain))
 
 
 def gain_per_code(
-    gain: Any, labels: np.ndarray, data: Scale | Judgments | None = None
+    gain: Any, labels: np.ndarray, data: Scale | Judgments | None = None, *, name: str = "gain"
 ) -> np.ndarray:
-    """Gain of each label, for a gain in the form of `check_gain`.
+    """Gain of each label, for a parameter that `gain_parameter` has made.
 
-    `data` has the rows of labels. A label that occurs in no row needs no gain.
+    `data` has the rows of labels. A label that occurs in no row needs no gain. `name`, that of the
+    parameter, is for errors.
     """
     if gain == "exp2":
-        check.check_exponent("gain=exp2", labels, None if data is None else data.place)
+        check.check_exponent(f"{name}=exp2", labels, None if data is None else data.place)
         return elementwise(math.exp2, labels) - 1
     if gain == "linear":
         return labels.astype(np.float64)
-    pairs = gain if isinstance(gain[0], tuple) else enumerate(gain)
-    return check.look_up("gain", dict(pairs), labels, None if data is None else data.row_of)
+    place = None if data is None else data.row_of
+    return check.look_up(name, gains_by_label(gain), labels, place)
 
 
 def gain_shares(metric: object, gain: Gain, scale: Scale, *, more: float = 0) -> np.ndarray:

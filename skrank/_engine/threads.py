@@ -36,7 +36,7 @@ _CHUNKS_PER_THREAD = 4  # a thread that ends early takes the next chunk
 
 T = TypeVar("T")
 
-_plain_rows: ContextVar[int | None] = ContextVar("skrank_plain_rows", default=None)
+_plain_rows: ContextVar[int] = ContextVar("skrank_plain_rows", default=PLAIN_ROWS)
 
 
 def thread_count() -> int:
@@ -122,8 +122,7 @@ def run_chunks(
     n_threads = min(1 + int(cost * n_rows / ROWS_PER_THREAD), n_queries)
     if isinstance(kernel, Kernel) and kernel.plain:
         plain_cost = _PLAIN_COST_OF_ONE_PASS if cost == ONE_PASS else max(1, cost)
-        limit = _plain_rows.get()
-        if n_rows * plain_cost <= (PLAIN_ROWS if limit is None else limit):
+        if n_rows * plain_cost <= _plain_rows.get():
             function, n_threads = np.errstate(all="ignore")(kernel.function), 1
 
     def call(first: int, last: int) -> T:

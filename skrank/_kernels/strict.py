@@ -1,24 +1,15 @@
 """Interpolated precision and inferred average precision, for which no mean over ties is computed.
 
-Each kernel returns the first query whose value depends on the order of tied documents, or -1.
+Each kernel returns the first query whose value depends on the order of tied documents, or -1. Its
+`tables` are `relevant`, whether documents of each code are relevant; `unjudged`, the lowest code of
+documents without a label; and `needed`, by query, the number of relevant documents from which on
+precision counts.
 """
-
-from typing import NamedTuple
-
-import numpy as np
 
 from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.ranking import end_of_block
 
 _SMOOTHING = 1e-5  # of infAP, as in trec_eval
-
-
-class Strict(NamedTuple):
-    """Which documents are relevant, for metrics that need an order without ties."""
-
-    relevant: np.ndarray  # by code
-    unjudged: int  # codes from this one on are of documents without a label
-    needed: np.ndarray  # by query: precision counts from this number of relevant documents on
 
 
 @subroutine()
@@ -37,10 +28,11 @@ def interpolated(first, last, indptr, lists, tables, inverse, out):
     Precision does not fall when relevant documents move up. So the order of ties matters only if
     the value with the relevant documents of each block first differs from that with them last.
     """
-    codes, tied, relevant, needed = lists.codes, lists.tied, tables.relevant, tables.needed
+    codes, tied, retrieved = lists
+    relevant, _, needed = tables
     for q in range(first, last):
         out[q] = 0.0
-        start, end = indptr[q], indptr[q] + lists.retrieved[q]
+        start, end = indptr[q], indptr[q] + retrieved[q]
         if inverse[q] == 0:
             continue
         best, worst = 0.0, 0.0  # precision if relevant documents come first, and if last
@@ -69,14 +61,15 @@ def interpolated(first, last, indptr, lists, tables, inverse, out):
 def inferred(first, last, indptr, lists, tables, inverse, out):
     """Fill in inferred average precision times `inverse`.
 
-    Documents with the code `tables.unjudged` were pooled but not sampled for judging; documents
+    Documents with the code `unjudged` were pooled but not sampled for judging; documents
     with higher codes were not pooled. The order of a block of ties matters if it holds both
     relevant and other documents.
     """
-    codes, tied, relevant, unjudged = lists.codes, lists.tied, tables.relevant, tables.unjudged
+    codes, tied, retrieved = lists
+    relevant, unjudged, _ = tables
     for q in range(first, last):
         out[q] = 0.0
-        start, end = indptr[q], indptr[q] + lists.retrieved[q]
+        start, end = indptr[q], indptr[q] + retrieved[q]
         if inverse[q] == 0:
             continue
         n_relevant, n_others, n_pooled = 0, 0, 0  # documents above the current row

@@ -11,7 +11,7 @@ from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import choice, parameter
 from skrank._engine.preference import PreferenceTables
-from skrank._engine.tables import Gain, Scale, check_gain, gain_shares
+from skrank._engine.tables import Gain, Scale, gain_parameter, gain_shares
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +137,7 @@ class RPref(PreferenceMetric):
     """
 
     variant: str = choice("relative2", ("relative2", "n", "relative"))
-    gain: Gain = parameter("linear", check_gain)
+    gain: Gain = gain_parameter("linear")
     max_grade: int | None = parameter(None, check.check_max_grade)
 
     @property

@@ -10,11 +10,11 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.elementwise import elementwise
-from skrank._engine.metric import Counts, Metric, Values
+from skrank._engine.metric import Counts, DividedByIdeal, Metric, Values
 from skrank._engine.names import register
 from skrank._engine.parameters import number, parameter
 from skrank._engine.quadratic import QuadraticTables
-from skrank._engine.tables import Gain, Scale, at_rank, check_gain, discounts, gain_per_code
+from skrank._engine.tables import Gain, Scale, at_rank, discounts, gain_parameter, gain_per_code
 
 
 @register("cg")
@@ -45,7 +45,7 @@ class CG(Metric):
     value_range = (0.0, math.inf)
     orderless = True
 
-    gain: Gain = parameter("exp2", check_gain)
+    gain: Gain = gain_parameter("exp2")
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """Gain by label; all ranks up to the cut-off weigh 1."""
@@ -104,7 +104,7 @@ class DCG(Metric):
 
     value_range = (0.0, math.inf)
 
-    gain: Gain = parameter("exp2", check_gain)
+    gain: Gain = gain_parameter("exp2")
     discount: Discount = parameter("log2", _check_discount)
     base: float = number(2.0, 1, 1e6, open_low=True)
 
@@ -131,7 +131,7 @@ class DCG(Metric):
 
 @register("ndcg")
 @dataclass(frozen=True, kw_only=True)
-class NDCG(DCG):
+class NDCG(DividedByIdeal, DCG):
     r"""Normalised discounted cumulated gain: DCG@k divided by the highest possible DCG@k.
 
     .. math:: nDCG@k = \frac{DCG@k}{\max DCG@k}, \quad
@@ -170,8 +170,4 @@ class NDCG(DCG):
     """
 
     value_range = (0.0, 1.0)
-
-    @property
-    def ideal_cutoff(self) -> int | None:
-        """The best list is cut at rank k, as the ranked list is."""
-        return self.k
+    normalize = "ideal"

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from skrank import _validation as check
 from skrank._engine.cascade import CascadeTables
-from skrank._engine.metric import Metric
+from skrank._engine.metric import DividedByIdeal, Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import parameter
-from skrank._engine.tables import Gain, Scale, check_gain, discounts, gain_shares
+from skrank._engine.tables import Gain, Scale, discounts, gain_parameter, gain_shares
 
 
 @register("err")
@@ -47,7 +47,7 @@ class ERR(Metric):
     0.9388020833333334
     """
 
-    gain: Gain = parameter("exp2", check_gain)
+    gain: Gain = gain_parameter("exp2")
     max_grade: int | None = parameter(None, check.check_max_grade)
 
     def tables(self, scale: Scale, k: int | None) -> CascadeTables:
@@ -58,7 +58,7 @@ class ERR(Metric):
 
 @register("nerr")
 @dataclass(frozen=True, kw_only=True)
-class NERR(ERR):
+class NERR(DividedByIdeal, ERR):
     r"""Normalised expected reciprocal rank: ERR@k divided by the highest possible ERR@k.
 
     .. math:: nERR@k = \frac{ERR@k}{\max ERR@k}
@@ -83,7 +83,4 @@ class NERR(ERR):
     1.0
     """
 
-    @property
-    def ideal_cutoff(self) -> int | None:
-        """The best list is cut at rank k, as the ranked list is."""
-        return self.k
+    normalize = "ideal"

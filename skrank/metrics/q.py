@@ -8,9 +8,9 @@ import numpy as np
 
 from skrank._engine.metric import DividedByIdeal, Metric
 from skrank._engine.names import register
-from skrank._engine.parameters import choice, number, parameter
+from skrank._engine.parameters import choice, number
 from skrank._engine.quadratic import PairWorth, QuadraticTables
-from skrank._engine.tables import Gain, Scale, check_gain, discounts, gain_per_code
+from skrank._engine.tables import Gain, Scale, discounts, gain_parameter, gain_per_code
 from skrank._engine.threads import run_chunks
 from skrank._kernels import labels
 
@@ -56,7 +56,7 @@ class QMeasure(DividedByIdeal, Metric):
     """
 
     beta: float = number(1.0, 0, 1e6)
-    gain: Gain = parameter("linear", check_gain)
+    gain: Gain = gain_parameter("linear")
     normalize: str = choice("all", ("all", "ideal"))
 
     reads_judgments = True

@@ -12,7 +12,7 @@ from skrank._engine.metric import Counts, Metric, Values
 from skrank._engine.names import register
 from skrank._engine.parameters import parameter
 from skrank._engine.quadratic import QuadraticTables
-from skrank._engine.tables import Gain, Scale, check_gain, discounts, gain_shares
+from skrank._engine.tables import Gain, Scale, discounts, gain_parameter, gain_shares
 
 
 @register("rbp")
@@ -56,7 +56,7 @@ class RBP(Metric):
     """
 
     p: float = parameter(0.8, check.check_persistence)
-    gain: Gain = parameter("linear", check_gain)
+    gain: Gain = gain_parameter("linear")
     max_grade: int | None = parameter(None, check.check_max_grade)
     rel: float | None = parameter(None, check.check_rel)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -35,7 +36,7 @@ class HitsMetric(Metric):
 class SetMetric(HitsMetric):
     """A ratio of two counts over the first k documents, or over all retrieved documents."""
 
-    averages = ("macro", "micro", "geometric")
+    averages: ClassVar[tuple[str, ...]] = ("macro", "micro", "geometric")
     orderless = True
 
     @abstractmethod

@@ -21,7 +21,7 @@ from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import number, parameter
 from skrank._engine.quadratic import QuadraticTables
-from skrank._engine.tables import Gain, Scale, check_gain, gain_shares
+from skrank._engine.tables import Gain, Scale, gain_parameter, gain_shares
 
 DEPTH = 1000  # without a cut-off, a user reads at most so many ranks, as in cwl_eval
 _MOST_RANKS = 1_000_000  # largest cut-off: there is an array of weights of so many ranks
@@ -37,7 +37,7 @@ def insq_weights(goal: float) -> Weigh:
 class UserModel(Metric):
     """A user who reads down a list to rank k, or to rank `DEPTH` without a cut-off."""
 
-    gain: Gain = parameter("linear", check_gain)
+    gain: Gain = gain_parameter("linear")
     max_grade: int | None = parameter(None, check.check_max_grade)
 
     @property

@@ -7,7 +7,6 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
@@ -268,7 +267,7 @@ def as_objective(objective: str | Metric | Objective, **options: Any) -> Objecti
             )
         return chosen
     cls: Any = Objective.named["lambdarank"]
-    known = signature(cls).parameters.keys() - WRAPPED
+    known = {field.name for field in dataclasses.fields(cls)}.difference(WRAPPED)
     check.check_known(f"option of {cls.__name__}", options, known)
     return cls(chosen, **options)
 
@@ -297,10 +296,7 @@ def metric_or_objective(x: str | Metric | Objective) -> Metric | Objective:
 
 def metric_of(objective: Objective) -> Metric | None:
     """The metric of an objective; for a mixture, of the first part that has a metric."""
-    for _, part in objective.terms:
-        if hasattr(part, "metric"):
-            return part.metric
-    return None
+    return next((part.metric for _, part in objective.terms if hasattr(part, "metric")), None)
 
 
 def _objective_of(text: str) -> Objective | None:

@@ -9,7 +9,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import flag, parameter
-from skrank._engine.tables import Gain, check_gain, gain_per_code
+from skrank._engine.tables import Gain, gain_parameter, gain_per_code
 from skrank._engine.threads import run_chunks
 from skrank._kernels import listwise
 from skrank._typing import Weights
@@ -68,7 +68,7 @@ class Softmax(Objective):
     name = "softmax"
     by_query = True
 
-    gain: Gain = parameter("exp2", check_gain)
+    gain: Gain = gain_parameter("exp2")
     _: KW_ONLY
     random_gains: bool = flag(False)
     random_state: int = parameter(0, check.check_random_state)

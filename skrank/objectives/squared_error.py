@@ -10,7 +10,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import flag, parameter
-from skrank._engine.tables import Gain, check_gain, gain_per_code
+from skrank._engine.tables import Gain, gain_parameter, gain_per_code, gains_by_label
 from skrank._engine.threads import run_chunks
 from skrank._kernels import listwise
 from skrank._typing import Weights
@@ -80,24 +80,24 @@ class SquaredError(Objective):
     by_query = True
     is_function = True
 
-    gain: Gain = parameter("exp2", check_gain)
+    gain: Gain = gain_parameter("exp2")
     _: KW_ONLY
     max_grade: int | None = parameter(None, check.check_max_grade)
     centered: bool = flag(False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.gain, str) and _listed(self.gain)[-1] == 0:
+        if not isinstance(self.gain, str) and _highest(self.gain) == 0:
             raise ValueError(f"gain={self.gain} is 0 for every label: there is nothing to learn.")
 
     def targets(self, judgments: Judgments, max_grade: int) -> np.ndarray:
         """Target for the score of a document of each label, in [0, 1]."""
         labels = judgments.labels
-        gains = gain_per_code(self.gain, labels, judgments)
+        by_label = gain_per_code(self.gain, labels, judgments)
         if not isinstance(self.gain, str):
-            return gains / _listed(self.gain)[-1]
+            return by_label / _highest(self.gain)
         check.check_grades(labels, max_grade, "SquaredError")
-        return gains / gain_per_code(self.gain, np.array([max_grade]))
+        return by_label / gain_per_code(self.gain, np.array([max_grade]))
 
     def bind(
         self, judgments: Judgments, weights: Weights = None, *, max_grade: int | None = None
@@ -113,6 +113,6 @@ class SquaredError(Objective):
         return BoundFunction(self, judgments, weights, fill)
 
 
-def _listed(gain: Any) -> list[float]:
-    """Gains in the order of their labels."""
-    return [entry[1] if isinstance(entry, tuple) else entry for entry in gain]
+def _highest(gain: Any) -> float:
+    """The highest of the gains of labels."""
+    return max(gains_by_label(gain).values())
