@@ -20,7 +20,6 @@ from skrank import _validation as check
 from skrank._engine.elementwise import elementwise
 from skrank._engine.judgments import Judgments, judge_rows
 from skrank._engine.parameters import Parameterised, choice, count, flag, format_value
-from skrank._engine.queries import RankedCodes
 from skrank._engine.ranking import Ranking
 from skrank._engine.tables import Scale, Tables
 from skrank._engine.threads import cached_property
@@ -348,10 +347,6 @@ class Plan:
         ideal = tables.ideals(self.judgments)
         return np.divide(1.0, ideal, out=np.zeros(len(ideal)), where=~self.empty & (ideal > 0))
 
-    def ranked(self, ranking: Ranking) -> RankedCodes:
-        """Codes of the labels by rank, with the parameters `ties` and `condensed` of the metric."""
-        return ranking.codes(self.metric.ties, self.metric.condensed, self.depth)
-
     def slope(self) -> np.ndarray:
         """Change of the value per unit of the normalised sum, for training.
 
@@ -369,7 +364,8 @@ class Plan:
         For empty queries the value is NaN, unless the parameter `empty` of the metric is 0 or 1,
         and the weight is 0 if `empty` is "skip".
         """
-        metric, ranked = self.metric, self.ranked(ranking)
+        metric = self.metric
+        ranked = ranking.codes(metric.ties, metric.condensed, self.depth)
         shown = ranked.retrieved.astype(np.float64)
         if metric.k is not None:
             shown = np.minimum(shown, metric.k)

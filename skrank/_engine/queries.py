@@ -198,12 +198,6 @@ def queries_of(groups: ArrayLike | None, rows: ArrayLike, n_rows: int) -> Querie
     return Queries.single(n_rows)
 
 
-def _unfilled(queries: Queries, codes: np.ndarray) -> RankedCodes:
-    """Arrays for the ranks of `codes`, which a kernel fills."""
-    tied, retrieved = np.zeros(len(codes), np.uint8), np.empty(len(queries), np.int64)
-    return RankedCodes(queries.ids, queries.indptr, np.empty_like(codes), tied, retrieved)
-
-
 def rank_codes(
     queries: Queries, scores: np.ndarray, codes: np.ndarray, start: np.ndarray | None = None
 ) -> tuple[np.ndarray, RankedCodes]:
@@ -212,7 +206,9 @@ def rank_codes(
     The sort takes less time from `start`, the positions of similar scores, which is overwritten.
     """
     order = np.empty(len(scores), np.int32) if start is None else start
-    ranked, rows = _unfilled(queries, codes), (queries.indptr, queries.sizes, scores)
+    tied, retrieved = np.empty(len(codes), np.uint8), np.empty(len(queries), np.int64)
+    ranked = RankedCodes(queries.ids, queries.indptr, np.empty_like(codes), tied, retrieved)
+    rows = queries.indptr, queries.sizes, scores
     if queries.sizes.max(initial=0) > ranking.LONGEST_SORTED:
         run_chunks(ranking.sort_long, *rows, order)
     run_chunks(ranking.rank, *rows, codes, start is not None, order, ranked.lists)
@@ -227,7 +223,8 @@ def rank_head(
     Of each query, only the first `retrieved` rows of the result are filled. None if so many
     documents tie that it is better to sort all.
     """
-    head = _unfilled(queries, codes)
+    tied, retrieved = np.zeros(len(codes), np.uint8), np.empty(len(queries), np.int64)
+    head = RankedCodes(queries.ids, queries.indptr, np.empty_like(codes), tied, retrieved)
     stopped = run_chunks(ranking.head, queries.indptr, scores, codes, depth, head.lists)
     return None if any(stopped) else head
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,6 +14,7 @@ from skrank._engine.queries import RankedCodes
 from skrank._engine.tables import Tables
 from skrank._engine.threads import run_chunks
 from skrank._kernels import strict
+from skrank._kernels.jit import Kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,29 +63,32 @@ class StrictTables(Tables):
         return self.hits
 
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
-        out = np.empty(len(inverse))
         kernel, tables = getattr(strict, self.kernel), (self.hits, self.unjudged, self.needed)
-        stopped = run_chunks(kernel, ranked.indptr, ranked.lists, tables, inverse, out)
-        refuse_order(self.name, stopped, ranked.ids)
-        return out
+        return strict_values(self.name, kernel, tables, ranked, inverse)
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
         """Number of relevant documents, which sums are divided by."""
         return judgments.totals(self.hits)
 
 
-def refuse_order(name: str, stopped: Iterable[int], ids: np.ndarray) -> None:
-    """Raise the error for the first query in which the order of tied documents matters.
+def strict_values(
+    name: str, kernel: Kernel, tables: object, ranked: RankedCodes, inverse: np.ndarray
+) -> np.ndarray:
+    """Values of a kernel, which ends at the first query in which the order of ties matters.
 
-    `stopped` has the number of such a query, or -1, for each chunk of queries.
+    The kernel returns the number of this query, or -1; there is an error for such a query.
     """
+    out = np.empty(len(inverse))
+    stopped = run_chunks(kernel, ranked.indptr, ranked.lists, tables, inverse, out)
     queries = [query for query in stopped if query >= 0]
     if queries:
+        query = check.show(ranked.ids[queries[0]])
         raise ValueError(
-            f"{name} has no closed form over random orders, and its value depends on the "
-            f"order of tied documents in query {check.show(ids[queries[0]])}: break the ties of "
-            'the scores, or choose ties="stable", "worst" or "best".'
+            f"{name} has no closed form over random orders, and its value depends on the order of "
+            f"tied documents in query {query}: break the ties of the scores, or choose "
+            'ties="stable", "worst" or "best".'
         )
+    return out
 
 
 @dataclass(frozen=True, kw_only=True)

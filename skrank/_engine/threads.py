@@ -171,19 +171,16 @@ def _share(call: Callable[[int, int], T], chunks: list[tuple[int, int]], n_threa
     return [results[number] for number in range(len(chunks))]
 
 
-def _new_pool() -> ThreadPoolExecutor:
-    """A pool that starts its threads when they are needed: no thread runs yet."""
-    return ThreadPoolExecutor(max(32, os.cpu_count() or 1), thread_name_prefix="skrank")
-
-
-_pool = _new_pool()
+_pool: ThreadPoolExecutor
 
 
 def _replace_pool() -> None:
+    """Make a pool that starts its threads when they are needed: no thread runs yet."""
     global _pool
-    _pool = _new_pool()
+    _pool = ThreadPoolExecutor(max(32, os.cpu_count() or 1), thread_name_prefix="skrank")
 
 
+_replace_pool()
 if hasattr(os, "register_at_fork"):  # a child does not have the threads of its parent
     os.register_at_fork(after_in_child=_replace_pool)
 

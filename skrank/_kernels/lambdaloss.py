@@ -70,12 +70,9 @@ def _workspace(first, last, indptr, lists, tables, pairs, wide, out):
     """
     longest, real = tiles.longest(first, last, indptr), out.grad.dtype
     ranks = np.zeros((_N_ROWS, max(longest, FIELD)), real)
-    for row, table in (
-        (_FALL_OF, tables.fall),
-        (_STRETCH_OF, tables.stretch),
-        (_EVEN_OF, tables.even),
-    ):
-        ranks[row, :longest] = table[:longest]
+    ranks[_FALL_OF, :longest] = tables.fall[:longest]
+    ranks[_STRETCH_OF, :longest] = tables.stretch[:longest]
+    ranks[_EVEN_OF, :longest] = tables.even[:longest]
     ranks[_PLACE] = np.arange(ranks.shape[1])
     step = np.zeros(longest + 2 * FIELD, real)
     step[FIELD + 1 : FIELD + longest] = tables.step[: longest - 1]

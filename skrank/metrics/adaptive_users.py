@@ -14,9 +14,8 @@ from skrank._engine.judgments import Judgments
 from skrank._engine.names import register
 from skrank._engine.parameters import choice, number, parameter
 from skrank._engine.queries import RankedCodes
-from skrank._engine.strict import refuse_order
+from skrank._engine.strict import strict_values
 from skrank._engine.tables import Scale, Tables, gain_shares
-from skrank._engine.threads import run_chunks
 from skrank._kernels import readers
 from skrank._kernels.readers import Reader
 from skrank.metrics._from_function import GenericTables, ListMetric
@@ -53,11 +52,8 @@ class ReaderTables(Tables):
 
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
         """Value of each query times `inverse`."""
-        out = np.empty(len(inverse))
         form = Reader(readers.MODELS.index(self.kernel), self.gain, self.limit, self.goal)
-        stopped = run_chunks(readers.values, ranked.indptr, ranked.lists, form, inverse, out)
-        refuse_order(self.kernel, stopped, ranked.ids)
-        return out
+        return strict_values(self.kernel, readers.values, form, ranked, inverse)
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
         """Sum of the gains of all documents of each query."""

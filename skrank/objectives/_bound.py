@@ -10,7 +10,8 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.tables import sum_in_order
-from skrank._engine.threads import thread_count
+from skrank._engine.threads import run_chunks, thread_count
+from skrank._kernels.jit import Kernel
 from skrank._typing import Weights
 
 _BLOCK = 2**20  # rows of a block, or some more: smaller blocks need more time
@@ -67,6 +68,16 @@ class BoundFunction(BoundObjective):
         return losses
 
 
+def fill_by(kernel: Kernel, judgments: Judgments, *arguments: object) -> Callable[..., None]:
+    """The `fill` of a loss that sums over documents, by a kernel of `listwise`."""
+
+    def fill(weight: np.ndarray, scores: np.ndarray, *out: np.ndarray) -> None:
+        lists = judgments.codes, scores, weight
+        run_chunks(kernel, judgments.indptr, lists, *arguments, out)
+
+    return fill
+
+
 class BoundMixture(BoundObjective):
     """A mixture of objectives bound to a data set: weights and bound objectives."""
 
@@ -105,9 +116,6 @@ def query_blocks(judgments: Judgments) -> Iterator[tuple[slice, slice, Judgments
     """Queries, rows and judgments of each block: whole queries, in their order."""
     indptr, n_rows = judgments.indptr, judgments.queries.n_rows
     size = max(_BLOCK, _BLOCK_OF_A_THREAD * thread_count())
-    if n_rows <= size:
-        yield slice(None), slice(None), judgments
-        return
     ends = np.searchsorted(indptr, np.arange(size, n_rows, size))
     for first, last in pairwise(np.unique(np.r_[0, ends, len(indptr) - 1]).tolist()):
         queries = slice(first, last)

@@ -20,8 +20,6 @@ from skrank._typing import Options, Weights
 from skrank.metrics import Metric, metric
 from skrank.objectives._bound import BoundBlocks, BoundMixture, BoundObjective, query_blocks
 
-WRAPPED = ("metric", "objective")  # a text such as "lambdarank:gap" has this field after the colon
-
 
 @dataclasses.dataclass(frozen=True)
 class Objective(Parameterised, ABC):
@@ -43,8 +41,8 @@ class Objective(Parameterised, ABC):
         arguments = []
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            if field.name in WRAPPED:
-                arguments.append(repr(str(value)) if isinstance(value, Metric) else str(value))
+            if field.name == "metric":
+                arguments.append(repr(str(value)))
             elif value != field.default:
                 arguments.append(f"{field.name}={value!r}")
         return f"{type(self).__name__}({', '.join(arguments)})"
@@ -267,7 +265,7 @@ def as_objective(objective: str | Metric | Objective, **options: Any) -> Objecti
             )
         return chosen
     cls: Any = Objective.named["lambdarank"]
-    known = {field.name for field in dataclasses.fields(cls)}.difference(WRAPPED)
+    known = {field.name for field in dataclasses.fields(cls)} - {"metric"}
     check.check_known(f"option of {cls.__name__}", options, known)
     return cls(chosen, **options)
 
@@ -307,13 +305,13 @@ def _objective_of(text: str) -> Objective | None:
     if cls is None or name.lower() in registry:
         return None
     rest = text[len(name) :]
-    wraps = dataclasses.fields(cls)[0].name in WRAPPED
-    if wraps and rest.startswith(":") and rest[1:].strip():
+    has_metric = dataclasses.fields(cls)[0].name == "metric"
+    if has_metric and rest.startswith(":") and rest[1:].strip():
         return cls(rest[1:])
-    if not wraps and not rest:
+    if not has_metric and not rest:
         return cls()
-    plain = f"{cls.name}:ndcg" if wraps else cls.name
-    call = f"{cls.__name__}('ndcg', ...)" if wraps else f"{cls.__name__}(...)"
+    plain = f"{cls.name}:ndcg" if has_metric else cls.name
+    call = f"{cls.__name__}('ndcg', ...)" if has_metric else f"{cls.__name__}(...)"
     raise ValueError(
         f"{text!r} is not the name of an objective: write {plain!r}, or with options the object "
         f"{call}."

@@ -178,22 +178,17 @@ class BoundPairs(BoundObjective):
         """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
         check.check_finite_scores(scores, self.queries)
         start, self.order = self.order, None  # an interrupt leaves the order incomplete
-        order = self._sorted(scores, start)
+        order, ranked = rank_codes(self.queries, scores, self.codes, start)
+        if self.objective.tie_order == "random":
+            seed, n_before = self.objective.random_state, self.queries.first_query
+            arguments = ranked.tied, scores, seed, n_before, order
+            run_chunks(draws.shuffle_ties, self.queries.indptr, *arguments)
         self._fill(scores, order, Gradients(grad, hess, self.totals))
         self.order = order
         # gradients and curvatures are of the size of `totals`, or less
         highest = float(self.totals.max()) * float(self.weight.max())
         if not highest * max(1.0, self.objective.sigmoid) < _SURELY_FITS:
             check.check_gradients(grad, hess, self.objective)
-
-    def _sorted(self, scores: np.ndarray, start: np.ndarray | None) -> np.ndarray:
-        """The order of the scores, in which ties are broken; for `start` see `rank_codes`."""
-        queries, seed = self.queries, self.objective.random_state
-        order, ranked = rank_codes(queries, scores, self.codes, start)
-        if self.objective.tie_order == "random":
-            arguments = ranked.tied, scores, seed, queries.first_query, order
-            run_chunks(draws.shuffle_ties, queries.indptr, *arguments)
-        return order
 
     def _fill(self, scores: np.ndarray, order: np.ndarray, out: Gradients) -> None:
         """Run the kernel on queries that are not wide, then on wide queries if there are any."""

@@ -10,10 +10,9 @@ from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import flag, parameter
 from skrank._engine.tables import Gain, gain_parameter, gain_per_code
-from skrank._engine.threads import run_chunks
 from skrank._kernels import listwise
 from skrank._typing import Weights
-from skrank.objectives._bound import BoundFunction
+from skrank.objectives._bound import BoundFunction, fill_by
 from skrank.objectives.base import Objective
 
 
@@ -86,13 +85,7 @@ class Softmax(Objective):
         self, judgments: Judgments, weights: Weights = None, *, max_grade: int | None = None
     ) -> BoundFunction:
         """The objective bound to judgments, with one weight per query."""
-        gain, queries = self.gains(judgments), judgments.queries
         seed = self.random_state if self.random_gains else None
-
-        def fill(weight: np.ndarray, scores: np.ndarray, *out: np.ndarray) -> None:
-            lists = judgments.codes, scores, weight
-            run_chunks(
-                listwise.softmax, judgments.indptr, lists, gain, seed, queries.first_query, out
-            )
-
+        arguments = self.gains(judgments), seed, judgments.queries.first_query
+        fill = fill_by(listwise.softmax, judgments, *arguments)
         return BoundFunction(self, judgments, weights, fill)

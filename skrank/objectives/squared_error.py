@@ -11,10 +11,9 @@ from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import flag, parameter
 from skrank._engine.tables import Gain, gain_parameter, gain_per_code, gains_by_label
-from skrank._engine.threads import run_chunks
 from skrank._kernels import listwise
 from skrank._typing import Weights
-from skrank.objectives._bound import BoundFunction
+from skrank.objectives._bound import BoundFunction, fill_by
 from skrank.objectives.base import Objective
 
 
@@ -104,12 +103,8 @@ class SquaredError(Objective):
     ) -> BoundFunction:
         """The objective bound to judgments, with one weight per query."""
         top = self.max_grade or max_grade or judgments.max_grade
-        targets = self.targets(judgments, top)
-
-        def fill(weight: np.ndarray, scores: np.ndarray, *out: np.ndarray) -> None:
-            lists = judgments.codes, scores, weight
-            run_chunks(listwise.squared_error, judgments.indptr, lists, targets, self.centered, out)
-
+        arguments = self.targets(judgments, top), self.centered
+        fill = fill_by(listwise.squared_error, judgments, *arguments)
         return BoundFunction(self, judgments, weights, fill)
 
 
