@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,6 @@ from skrank import trec
 from skrank._printed import Printed
 from skrank._progress import tracked
 from skrank._typing import Options, RandomState
-from skrank.evaluation import Report
 from skrank.metrics import Metric
 from skrank.stats import discriminative_power, tau_ap, tau_b
 
@@ -78,8 +78,7 @@ def reduce_judgments(qrels: object, percent: int, random_state: RandomState = 0)
     """
     [percent] = _check_percents("percent", [percent])
     known = trec.read_qrels(qrels)
-    kept = _reduction(known, check.check_random_state(random_state))(percent)
-    return replace(known, labels=np.where(kept, known.labels, np.nan))
+    return _reduction(known, check.check_random_state(random_state))(percent)
 
 
 def _check_percents(parameter: str, percents: Sequence[int]) -> list[int]:
@@ -97,8 +96,8 @@ def _check_percents(parameter: str, percents: Sequence[int]) -> list[int]:
     return [int(level) for level in levels]
 
 
-def _reduction(qrels: trec.Qrels, seed: int) -> Callable[[int], np.ndarray]:
-    """A function of percent: True for rows that stay judged, the first of a random order.
+def _reduction(qrels: trec.Qrels, seed: int) -> Callable[[int], trec.Qrels]:
+    """A function of percent: judgments of which the first of a random order stay.
 
     The relevant documents of a query, and its others, are ordered by a hash of the seed and the ids
     of query and document.
@@ -113,10 +112,11 @@ def _reduction(qrels: trec.Qrels, seed: int) -> Callable[[int], np.ndarray]:
     size = np.bincount(stratum)[stratum]
     fewest = np.where(labels > 0, _FEWEST_RELEVANT, _FEWEST_OTHER)
 
-    def kept(percent: int) -> np.ndarray:
-        return judged & (position < np.maximum(fewest, size * percent // 100))
+    def reduced(percent: int) -> trec.Qrels:
+        kept = judged & (position < np.maximum(fewest, size * percent // 100))
+        return replace(qrels, labels=np.where(kept, labels, np.nan))
 
-    return kept
+    return reduced
 
 
 def _hashes(qrels: trec.Qrels, seed: int) -> np.ndarray:
@@ -289,15 +289,11 @@ def robustness(
     known, named = trec.read_qrels(qrels), trec.read_runs(runs)
     if len(named) < 2:
         raise ValueError("runs has 1 run: a ranking needs at least 2.")
-    top = check.check_max_grade(max_grade) or max(1, int(np.ceil(np.nanmax(known.labels))))
+    top = check.check_max_grade(max_grade) or check.highest_grade(known.labels)
     reductions = [_reduction(known, seed + repeat) for repeat in range(n_repeats)]
-
-    def measured(kept: np.ndarray) -> Report:
-        reduced = replace(known, labels=np.where(kept, known.labels, np.nan))
-        return trec.evaluate(
-            reduced, named, metrics, missing=missing, max_grade=top, progress=False
-        )
-
+    measured = partial(
+        trec.evaluate, runs=named, metrics=metrics, missing=missing, max_grade=top, progress=False
+    )
     full = measured(reductions[0](100))
     bootstrap: Options = {
         "confidence": confidence, "n_resamples": n_resamples, "random_state": seed % 2**32,
@@ -307,11 +303,11 @@ def robustness(
     means: list[dict[str, Any]] = []
     judgments: list[dict[str, Any]] = []
     for percent, repeat in tracked(levels, progress, "levels"):
-        kept = reductions[repeat](percent)
-        report = full if percent == 100 else measured(kept)
+        reduced = reductions[repeat](percent)
+        report = full if percent == 100 else measured(reduced)
         level = {"percent": percent, "repeat": repeat}
-        relevant = np.count_nonzero(known.labels[kept] > 0)
-        judgments.append(level | {"relevant": relevant, "other": kept.sum() - relevant})
+        numbers = {"relevant": (reduced.labels > 0).sum(), "other": (reduced.labels == 0).sum()}
+        judgments.append(level | numbers)
         for m, (name, metric) in enumerate(full.metric_of.items()):
             at = {"metric": name, **level}
             mean, truth = report.averages[:, m], full.averages[:, m]

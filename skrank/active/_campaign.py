@@ -76,12 +76,10 @@ class Campaign(ABC):
         self._moments = documents.moments(design.n_label_draws, seed, self._p, center)
         if center is None or len(self._names) > 2:  # moments of more rankers have used the center
             center = self._moments.center(self._p)
+        costs = np.where(self._is_known, 1.0, self._costs)  # known queries are not drawn
+        shares = check.check_frequencies("frequencies", p_open, len(p_open))
         self._q = sampling_distribution(
-            self._moments,
-            np.where(p_open > 0, self._costs, 1.0),  # others are not drawn
-            check.check_frequencies("frequencies", p_open, len(p_open)),
-            mixing=design.mixing,
-            center=center,
+            self._moments, costs, shares, mixing=design.mixing, center=center
         )
         self._order = drawing_order(self._q, seed)
         self._draw_cost = float(self._q @ self._costs)  # on average

@@ -112,7 +112,7 @@ class GradedMetric:
         allowed = ("skip", 0) if plain else ("skip", 0, 1)
         if metric.needs_relevant and metric.empty not in allowed:
             raise ValueError(f"{metric}: choose empty from {allowed}.")
-        max_grade = getattr(metric, "max_grade", None) or max(1, int(np.ceil(grades.max())))
+        max_grade = getattr(metric, "max_grade", None) or check.highest_grade(grades)
         example = np.resize(grades, max(longest, len(grades)))  # a list with all grades
         judgments = Judgments(example, Queries.single(len(example)))
         tables = metric.bind(judgments, max_grade=max_grade).tables
@@ -271,7 +271,7 @@ def random_labels(
     known, probabilities = label_probabilities(label_model, grades, pool.queries.n_rows, labels)
     graded = GradedMetric.of(metric(name), known, pool.queries.longest)
     if graded.family is not None:
-        pool = pool.of_rows(pool.needed(len(graded.weight)))
+        pool = pool.first(len(graded.weight))
     return RandomLabels(graded, pool, probabilities[pool.rows])
 
 

@@ -50,9 +50,12 @@ class Pool:
         rows = self.by_rank[ranker][np.where(inside, places, 0)]
         return rows, inside & (self.scores[ranker][rows] > -np.inf)
 
-    def needed(self, depth: int) -> np.ndarray:
-        """Rows that some ranker may put among its first `depth` documents, whatever their order."""
-        out = np.zeros(self.queries.n_rows, np.bool_)
+    def first(self, depth: int) -> Pool:
+        """The pool with documents that some ranker may put among its first `depth` documents.
+
+        Each query must have such a document.
+        """
+        needed = np.zeros(self.queries.n_rows, np.bool_)
         row = np.arange(self.queries.n_rows)
         rank = row - np.repeat(self.queries.indptr[:-1], self.queries.sizes)  # from 0
         for scores, by_rank in zip(self.scores, self.by_rank, strict=True):
@@ -61,11 +64,7 @@ class Pool:
             begins = np.append(True, ordered[1:] != ordered[:-1]) | (rank == 0)
             first = np.maximum.accumulate(np.where(begins, row, 0))
             reached = (rank[first] < depth) & (ordered > -np.inf)
-            out[by_rank[reached]] = True
-        return out
-
-    def of_rows(self, needed: np.ndarray) -> Pool:
-        """The pool with the documents in the mask `needed`, at least one per query."""
+            needed[by_rank[reached]] = True
         counts = self.count(needed)
         if not counts.all():
             query = self.queries.name(int(np.argmin(counts)))
@@ -73,8 +72,7 @@ class Pool:
                 f"query {query} has no document with a score above -inf, so its value is 0 for all "
                 "labels: leave this query out of the pool."
             )
-        indptr = np.concatenate(([0], np.cumsum(counts)))
-        queries = Queries(self.queries.ids, indptr)
+        queries = Queries(self.queries.ids, np.concatenate(([0], np.cumsum(counts))))
         return Pool(queries, self.rows[needed], self.scores[:, needed], self.seed)
 
     def count(self, mask: np.ndarray) -> np.ndarray:

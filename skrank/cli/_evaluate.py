@@ -160,13 +160,11 @@ def _report(arguments: argparse.Namespace, metrics: dict[str, Metric]) -> Report
     )
     with plain_up_to(_PLAIN_ROWS):
         return trec.evaluate(
-            _output.source(arguments.qrels),
-            runs,
-            metrics,
+            _output.source(arguments.qrels), runs, metrics,
             missing=arguments.missing or ("skip" if arguments.names == "trec_eval" else "zero"),
             empty={"0": 0, "1": 1}.get(arguments.empty, arguments.empty),
             **{option: getattr(arguments, option) for option in _PASSED_ON},
-        )
+        )  # fmt: skip
 
 
 def _empty_queries(report: Report, names: Sequence[str]) -> list[str]:

@@ -84,8 +84,7 @@ def compare_values(
         largest = stats.max_t(per_query, confidence=confidence, **how, **resampling)
         corrected, low, high = largest.p_value, largest.low, largest.high
     # scikit-learn's scores of folds are better where they are greater
-    rises = dict.fromkeys(means.columns, True)
-    rises |= {name: metric.greater_is_better for name, metric in metric_of.items()}
+    rises = {name: not metric_of or metric_of[name].greater_is_better for name in means.columns}
     first, second = (per_query.columns[numbers] for numbers in columns.T)
     names, of_system = (first.get_level_values(name) for name in ("metric", "system"))
     effect_size, ahead, behind = paired_effects(per_query, columns, weights)

@@ -116,9 +116,8 @@ class Report(Tabular):
         """Value of each query."""
         import pandas as pd
 
-        index = pd.MultiIndex.from_product(
-            [_index(self.systems, "system"), _index(self.queries, "qid")]
-        )
+        levels = _index(self.systems, "system"), _index(self.queries, "qid")
+        index = pd.MultiIndex.from_product(levels)
         values = self.values.reshape(len(index), -1)
         return pd.DataFrame(values, index, list(self.metric_of))
 
@@ -147,10 +146,8 @@ class Report(Tabular):
         ends = [self._intervals(i, confidence) for i in range(len(systems))]
         low, high = np.concatenate(ends, axis=1)
         counted = np.where(self.weights > 0, self.values, np.nan).swapaxes(0, 1)
-        by_query = pd.DataFrame(
-            counted.reshape(len(self.queries), -1),
-            columns=pd.MultiIndex.from_product([systems, names]),
-        )
+        columns = pd.MultiIndex.from_product([systems, names])
+        by_query = pd.DataFrame(counted.reshape(len(self.queries), -1), columns=columns)
         by_column = {"mean": self.averages.ravel(), "low": low, "high": high, "std": by_query.std()}
         empty = list(self.empty.values()) * len(systems)
         return pd.DataFrame(by_column | {"queries": by_query.notna().sum(), "empty": empty})
@@ -291,7 +288,7 @@ class Report(Tabular):
                 continue
             number = check.counted(int(value), name.removesuffix("s"), name)
             parts.append(f"{value:.1%} {name}" if isinstance(value, float) else number)
-        skipped = {self.empty[name] for name, one in self.metric_of.items() if one.empty == "skip"}
+        skipped = {self.empty[name] for name, m in self.metric_of.items() if m.empty == "skip"}
         if n_empty := max(skipped, default=0):
             number = check.counted(n_empty, "query", "queries")
             up_to = "up to " if len(skipped - {0}) > 1 else ""
@@ -331,8 +328,8 @@ class Report(Tabular):
 
 def value_notes(metrics: Mapping[str, Metric], max_grade: int | None) -> list[str]:
     """A line about DCG with the gain "exp2", and one about metrics with a scale of grades."""
-    exp2 = [name for name, one in metrics.items() if isinstance(one, DCG) and one.gain == "exp2"]
-    scaled = [name for name, one in metrics.items() if one.needs_scale and max_grade is not None]
+    exp2 = [name for name, m in metrics.items() if isinstance(m, DCG) and m.gain == "exp2"]
+    scaled = [name for name, m in metrics.items() if m.needs_scale and max_grade is not None]
     option = check.argument("max_grade")
     scale = f"grades 0 to {max_grade} (the highest label; {option} fixes it)"
     notes = {"gain 2^grade - 1": exp2, scale: scaled}

@@ -207,7 +207,7 @@ def study(
     k = None if k is None else check.check_count("k", k, "the ranks of a list")
     condensed = check.check_flag("condensed", condensed)
     fewest = check.check_count("min_retrieved", min_retrieved, "documents of each label")
-    top = check.check_max_grade(max_grade)
+    max_grade = check.check_max_grade(max_grade)
     asked = unique_metrics(metrics)
     for name, metric in asked.items():
         if metric.condensed and not condensed:
@@ -219,7 +219,7 @@ def study(
     judged = trec.read_qrels(qrels).to_frame()
     known = np.unique(judged["label"][judged["label"] > 0])
     levels = _check_rel(rel, known)
-    top = top or max(1, int(np.ceil(known[-1])))
+    top = max_grade or check.highest_grade(known)
     named = trec.read_runs(runs)
     n_left_out = 0
     table: list[pd.DataFrame] = []

@@ -68,17 +68,16 @@ def query_counts(n_queries: int, n_resamples: int, seed: int) -> Iterator[np.nda
     return map(sums_by_query, query_draws(n_queries, n_resamples, seed))
 
 
-def every_flip(n_queries: int) -> np.ndarray:
-    """All sign flips, of shape (2**(n_queries - 1), n_queries): 1 where a query changes its sign.
+def sign_flips(n_queries: int, n_resamples: int, seed: int, *, every: bool) -> Iterator[np.ndarray]:
+    """Random sign flips, or all, in blocks of shape (n_flips, n_queries): 1 where a sign changes.
 
-    The last query keeps its sign, because flipping all signs leaves absolute sums unchanged.
+    All are 2**(n_queries - 1), in which the last query keeps its sign, because flipping all signs
+    leaves absolute sums unchanged.
     """
-    bits = np.arange(2 ** (n_queries - 1))[:, None]
-    return ((bits >> np.arange(n_queries)) & 1).astype(np.float64)
-
-
-def sign_flips(n_queries: int, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
-    """Random sign flips, in blocks of shape (n_flips, n_queries): 1 where a sign changes."""
+    if every:
+        bits = np.arange(2 ** (n_queries - 1))[:, None]
+        yield ((bits >> np.arange(n_queries)) & 1).astype(np.float64)
+        return
     random = np.random.default_rng(seed)
     for rows in block_sizes(n_queries, n_resamples):
         packed = random.integers(256, size=(rows, -(-n_queries // 8)), dtype=np.uint8)

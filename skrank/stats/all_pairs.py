@@ -169,7 +169,7 @@ def _null_distributions(
     w = weights[used]
     n, part = len(w), _pairs.effective_size(len(w), w) / len(w) / 2
     every = n <= math.log2(n_resamples) + 1
-    flips = [_resampling.every_flip(n)] if every else _resampling.sign_flips(n, n_resamples, seed)
+    flips = _resampling.sign_flips(n, n_resamples, seed, every=every)
     signs = (1 - 2 * flip for flip in flips)
     changed = ((sign, sign * w, np.broadcast_to(w**2, sign.shape)) for sign in signs)
     drawn = (

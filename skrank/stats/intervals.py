@@ -107,8 +107,7 @@ def t_interval(
     (0.5, 0.18, 0.82)
     """
     confidence = check.check_share("confidence", confidence)
-    interval = partial(_t_bounds, confidence=confidence)
-    return _by_column(values, weights, confidence, interval)
+    return _by_column(values, weights, confidence, partial(_t_bounds, confidence=confidence))
 
 
 def bootstrap_interval(

@@ -308,16 +308,13 @@ def _flip_p_value(z: np.ndarray, n_resamples: int, seed: int = 0) -> np.ndarray:
     """
     n_queries = z.shape[1]
     every = n_queries <= math.log2(n_resamples)
-    blocks = _resampling.sign_flips(n_queries, n_resamples, seed)
-    if every:
-        blocks = iter([_resampling.every_flip(n_queries)])
     total = z.sum(axis=1, keepdims=True)
     bound = np.abs(total) - _pairs.ROUNDING * np.abs(z).sum(axis=1, keepdims=True)
     # if the flipped values sum to f, the sum becomes total - 2 f
     low, high = (total - bound) / 2, (total + bound) / 2
     reached, n_flips = np.zeros(len(z), np.int64), 0
     with _resampling.one_thread():
-        for flips in blocks:
+        for flips in _resampling.sign_flips(n_queries, n_resamples, seed, every=every):
             flipped = z @ flips.T
             reached += np.count_nonzero((flipped <= low) | (flipped >= high), axis=1)
             n_flips += len(flips)

@@ -72,15 +72,10 @@ def tau_ap(truth: ArrayLike, estimate: ArrayLike, *, ties: str = "a") -> float:
         raise ValueError(
             'truth has ties, which ties="a" does not allow: pass ties="b", or break the ties.'
         )
-    return _tau_ap_a(x, y)
-
-
-def _tau_ap_a(truth: np.ndarray, estimate: np.ndarray) -> float:
-    """AP correlation with ties="a"."""
-    above = estimate > estimate[:, None]
-    n_above, concordant = above.sum(axis=1), (above & (truth > truth[:, None])).sum(axis=1)
-    n_tied = (estimate == estimate[:, None]).sum(axis=1)
-    ranks = np.arange(1, len(truth) + 1)
+    above = y > y[:, None]
+    n_above, concordant = above.sum(axis=1), (above & (x > x[:, None])).sum(axis=1)
+    n_tied = (y == y[:, None]).sum(axis=1)
+    ranks = np.arange(1, len(x) + 1)
     weight = np.concatenate(([0.0], 1 / (ranks[1:] - 1)))  # of rank r: 1 / (r - 1)
     total = np.concatenate(([0.0], np.cumsum(weight)))
     # In random orders of a group of ties, a system takes each rank of the group equally often, and
@@ -88,7 +83,7 @@ def _tau_ap_a(truth: np.ndarray, estimate: np.ndarray) -> float:
     mean_weight = (total[n_above + n_tied] - total[n_above]) / n_tied
     inside = (ranks - 1 - np.sort(n_above)) / 2
     expected = concordant @ mean_weight + weight @ inside
-    return float(2 * expected / (len(truth) - 1) - 1)
+    return float(2 * expected / (len(x) - 1) - 1)
 
 
 def _tau_ap_b(x: np.ndarray, y: np.ndarray) -> float:
