@@ -71,7 +71,8 @@ def label_moments(metric, scores, groups, label_model, n_draws=200) -> Moments:
 
 def draws_of(moments: Moments, costs: np.ndarray, mixing: float | None = None) -> np.ndarray:
     """The distribution of draws from queries of equal frequencies."""
-    return sampling_distribution(moments, costs, np.full(len(costs), 1 / len(costs)), mixing=mixing)
+    p = np.full(len(costs), 1 / len(costs))
+    return sampling_distribution(moments, costs, p, mixing=mixing, center=moments.center(p))
 
 
 def pools(collection: str, folder: Path | None) -> Iterator[Labelled]:

@@ -51,8 +51,8 @@ def _paragraph(text: str) -> str:
 
 def _style(table: pd.DataFrame) -> dict[str, Any]:
     """Arguments of `to_string` and `to_html`; the index is shown unless it only counts the rows."""
-    shown = not hasattr(table.index, "start")  # that of a RangeIndex
+    has_names = not hasattr(table.index, "start")  # that of a RangeIndex
     return {
-        "float_format": "{:.4f}".format, "max_rows": _MOST_ROWS, "index": shown,
+        "float_format": "{:.4f}".format, "max_rows": _MOST_ROWS, "index": has_names,
         "formatters": {name: "{:.2g}".format for name in table if str(name).startswith("p_")},
     }  # fmt: skip

@@ -5,6 +5,7 @@ files, or in the folder that the environment variable ``NUMBA_CACHE_DIR`` names.
 """
 
 from contextlib import suppress
+from itertools import product
 
 import numpy as np
 
@@ -22,17 +23,17 @@ def _compile() -> None:
     labels, tied = np.tile([2.0, 0.0, 1.0, 0.0], 4), np.tile([4.0, 3, 3, 1, 0, -1, -2, -2], 2)
     groups, untied = np.repeat([0, 1], 8), tied + np.linspace(0, 0.5, 16)
     some = np.where(labels == 1, np.nan, labels)  # some documents are not judged
-    calls = [(one, y, s) for one in registered() for y in (labels, some) for s in (tied, untied)]
+    calls = [*product(registered(), (labels, some), (tied, untied))]
     for name, y, s in [*calls, ("ndcg@1", labels, tied), ("ndcg(ties=worst)", labels, tied)]:
         with suppress(ValueError):  # some refuse ties
             metric(name)(y, s, groups=groups)
     pairs = map(LambdaRank, ("gap", "ndcg@10", "err(max_grade=2)"))
     soft = map(SoftRank, ("gap", "ndcg"))
-    for one in (*pairs, *soft, LambdaLoss("ndcg"), Softmax(), SquaredError(centered=True)):
+    for objective in (*pairs, *soft, LambdaLoss("ndcg"), Softmax(), SquaredError(centered=True)):
         for dtype in (np.float32, np.float64):
             grad, hess = np.empty(16, dtype), np.empty(16, dtype)
             for scores in (untied, tied):
-                one.bind(judge(labels, groups)).gradient(scores, grad, hess)
+                objective.bind(judge(labels, groups)).gradient(scores, grad, hess)
 
 
 if __name__ == "__main__":

@@ -321,7 +321,7 @@ class Campaign(ABC):
         p, draws, deviation = self._p, self._order[:n_draws], self._moments.deviation(self._p)
         mean = mean_of(
             values, draws, p, self._q, deviation=deviation if estimator == "assisted" else None,
-            known=self._is_known, all_count=self._graded.all_count,
+            known=self._is_known, all_count=self.metric.empty != "skip",
         )  # fmt: skip
         complete = n_draws == len(self._order)
         n_typical = float(mean.n_counted)  # in numbers of queries of average cost: see `Estimate`

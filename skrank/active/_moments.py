@@ -127,11 +127,6 @@ class GradedMetric:
         weight = np.trim_zeros(weight, "b")[:longest]
         return cls(counted, grades, max_grade, family, gain, weight)
 
-    @property
-    def all_count(self) -> bool:
-        """True if every query counts, also those without a relevant document."""
-        return self.metric.empty != "skip"
-
     def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
         """Value of each ranker on each query; NaN where the query does not count."""
         rankings = (Ranking(judgments, row) for row in scores)

@@ -92,7 +92,7 @@ def make_pool(scores: list[ArrayLike], groups: ArrayLike | None, seed: int, who:
         if (row := check.first(~(vector < np.inf))) >= 0:  # NaN, too
             raise check.bad_score(float(vector[row]), row)
     queries = Queries.from_groups(require_groups(groups, scores[0], who=who))
-    rows = np.arange(queries.n_rows) if queries.order is None else queries.order
+    rows = queries.gather(np.arange(queries.n_rows))
     return Pool(Queries(queries.ids, queries.indptr), rows, np.stack(vectors)[:, rows], seed)
 
 

@@ -14,12 +14,7 @@ _SMALL_POOL, _MIXING_OF_SMALL_POOLS = 100, 0.8
 
 
 def sampling_distribution(
-    moments: Moments,
-    costs: np.ndarray,
-    p: np.ndarray,
-    *,
-    mixing: float | None = None,
-    center: float | None = None,
+    moments: Moments, costs: np.ndarray, p: np.ndarray, *, mixing: float | None, center: float
 ) -> np.ndarray:
     r"""The distribution of queries to draw from, for the most accurate estimate per cost.
 
@@ -37,8 +32,10 @@ def sampling_distribution(
         Moments of the value L, or of the difference L of two values.
     costs, p : ndarray of shape (n_queries,)
         Cost :math:`\lambda` of labelling each query, and its frequency.
-    mixing, center : float, optional
-        :math:`\varepsilon` and R, as in `Design`.
+    mixing : float or None
+        :math:`\varepsilon`, as in `Design`.
+    center : float
+        R, as in `Design`.
 
     References
     ----------
@@ -49,8 +46,6 @@ def sampling_distribution(
         is_small = np.count_nonzero(p) < _SMALL_POOL
         mixing = _MIXING_OF_SMALL_POOLS if is_small else _MIXING
     mixing = check.check_number("mixing", mixing, 0, 1)
-    if center is None:
-        center = moments.center(p)
     error = moments.squared_error(check.check_number("center", center, -1e300, 1e300))
     error = (1 - mixing) * error + mixing * float(p @ error)
     best = p * np.sqrt(error) / np.sqrt(costs)  # error / costs could overflow

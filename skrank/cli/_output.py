@@ -42,10 +42,8 @@ def data(columns: Columns, form: str) -> str:
     """Columns as CSV, as JSON, a list of rows, or as JSON Lines; NaN is empty, or null."""
     import polars as pl
 
-    frame = pl.DataFrame(
-        {name: pl.Series(column, strict=False) for name, column in columns.items()}
-    )
-    frame = frame.fill_nan(None)
+    series = {name: pl.Series(column, strict=False) for name, column in columns.items()}
+    frame = pl.DataFrame(series).fill_nan(None)
     write = {"csv": frame.write_csv, "json": frame.write_json, "jsonl": frame.write_ndjson}[form]
     return write().rstrip("\n")
 

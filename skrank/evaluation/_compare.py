@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._engine.names import unique_metrics
 from skrank._typing import Options, RandomState
 from skrank.evaluation import _pair_tests
 from skrank.evaluation._comparison import Comparison
@@ -111,7 +110,6 @@ def compare(
     0    new       0.075  0.028  0.122        0.004
     1  other       0.012 -0.021  0.045        0.597
     """
-    chosen, max_grade = unique_metrics(metrics), check.check_max_grade(max_grade)
     if not isinstance(systems, Mapping):
         raise ValueError(
             f"systems is of type {type(systems).__name__} and must be a mapping of names to "
@@ -121,7 +119,7 @@ def compare(
     # raises for fewer than two systems, or an unknown baseline
     _pair_tests.system_pairs(list(systems), baseline)
     report = report_of_arrays(
-        relevance, systems, groups, sample_weight, chosen, max_grade, who="compare"
+        relevance, systems, groups, sample_weight, metrics, max_grade, who="compare"
     )
     how: Options = {"baseline": baseline, "confidence": confidence}
     if len(report.systems) == len(systems):

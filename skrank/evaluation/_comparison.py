@@ -104,7 +104,7 @@ class Comparison(Tabular):
         """
         from skrank.plotting import IntervalDisplay
 
-        names = check.chosen_names("metric", metric and [metric], self.means.columns)
+        names = check.chosen_names("metric", metric, self.means.columns)
         pairs = self._table["system"].astype(str) + " \u2212 " + self._table["other"].astype(str)
         rows = self._table.set_index([self._table["metric"], pairs])
         rows = rows.rename(columns={"difference": "value"})

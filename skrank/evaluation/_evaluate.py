@@ -72,9 +72,8 @@ def evaluate(
     new     0.75          0.5
     old     0.50          0.0
     """
-    chosen, max_grade = unique_metrics(metrics), check.check_max_grade(max_grade)
     return report_of_arrays(
-        relevance, systems_of(scores), groups, sample_weight, chosen, max_grade, who="evaluate"
+        relevance, systems_of(scores), groups, sample_weight, metrics, max_grade, who="evaluate"
     )
 
 
@@ -95,12 +94,13 @@ def report_of_arrays(
     systems: Mapping[Hashable, ArrayLike],
     groups: ArrayLike | None,
     sample_weight: ArrayLike | None,
-    metrics: Mapping[str, Metric],
+    metrics: str | Metric | Sequence[str | Metric],
     max_grade: int | None,
     *,
     who: str,
 ) -> Report:
     """The report of systems; if `who` is "compare", of each column of their scores."""
+    chosen, max_grade = unique_metrics(metrics), check.check_max_grade(max_grade)
     named = by_name(systems)
     check.check_same_index(relevance=relevance, **named, groups=groups, sample_weight=sample_weight)
     judgments = judge(relevance, require_groups(groups, relevance, who=who))
@@ -120,10 +120,10 @@ def report_of_arrays(
             of_columns += [system] * len(columns)
     for ranking in rankings:
         ranking.warn_if_swapped()
-    measured = measure(judgments, rankings, [*metrics.values()], weights, max_grade=max_grade)
+    measured = measure(judgments, rankings, [*chosen.values()], weights, max_grade=max_grade)
     numbers = queries.n_rows, judgments.n_unjudged, *(ranking.n_retrieved for ranking in rankings)
     return report_of_values(
-        of_columns, queries.ids, metrics, measured, numbers, query_weights=weights,
+        of_columns, queries.ids, chosen, measured, numbers, query_weights=weights,
         max_grade=judgments.max_grade if max_grade is None else None,
     )  # fmt: skip
 

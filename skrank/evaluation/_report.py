@@ -258,7 +258,7 @@ class Report(Tabular):
         """
         from skrank.plotting import IntervalDisplay
 
-        names = check.chosen_names("metric", metric and [metric], self.metric_of)
+        names = check.chosen_names("metric", metric, self.metric_of)
         table = self.to_frame(confidence).rename(columns={"mean": "value"})
         title = f"{100 * confidence:g} % intervals of means"
         if len(self.systems) == 1:

@@ -254,16 +254,12 @@ class NeuralRanker(Ranker):
                 callbacks |= self._early_stopping(valid_part)
             params = {
                 "criterion": RankingLoss(self.objective, max_grade=self.max_grade_),
-                "optimizer": torch.optim.Adam,
-                "lr": self.learning_rate,
-                "max_epochs": self.epochs,
-                "batch_size": 16,
-                "train_split": None,
+                "optimizer": torch.optim.Adam, "lr": self.learning_rate, "train_split": None,
+                "max_epochs": self.epochs, "batch_size": 16, "verbose": 0,
                 "iterator_train__shuffle": "iterator_train__sampler" not in net_params,
                 "iterator_train__collate_fn": features_and_labels,
                 "iterator_valid__batch_size": _ROWS,
-                "verbose": 0,
-            }
+            }  # fmt: skip
             with check.about("net_params", also=TypeError):
                 with draws:
                     params["module"] = self._network(part.X.shape[1], net_params)

@@ -140,7 +140,7 @@ def _without_duplicates(table: pl.DataFrame, where: Where, duplicates: str) -> p
     return ordered.unique(ids, keep="first", maintain_order=True).sort("row").drop("row")
 
 
-def as_text(value: object) -> str | None:
+def id_text(value: object) -> str | None:
     """An id as text; None unless it is a text, bytes of UTF-8 or a whole number."""
     if isinstance(value, str):
         valid = value.isascii() or value.encode(errors="ignore").decode() == value
@@ -160,7 +160,7 @@ def _ids(values: Any, field: str, where: Where) -> pl.Series:
     if isinstance(values, pl.Series) and (values.dtype.is_integer() or values.dtype in types):
         column = values.cast(pl.String)
     else:
-        column = pl.Series(map(as_text, _listed(values)), dtype=pl.String)
+        column = pl.Series(map(id_text, _listed(values)), dtype=pl.String)
     for row in column.is_null().arg_true() if column.null_count() else ():
         raise check.bad_value(field, _listed(values)[row], where(row))
     return column

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank.extending import Queries
 from skrank.trec import _polars as pl
-from skrank.trec._columns import Fields, as_text, table_of
+from skrank.trec._columns import Fields, id_text, table_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -308,7 +308,7 @@ def _table_of_arrays(
     columns: Fields = {field: check.as_column(field, numbers)}
     for name, ids, what in (("qid", qid, "query"), ("docid", docid, "document")):
         texts = check.as_ids(name, ids, len(columns[field]), what)
-        columns[name] = [as_text(value) or str(value) for value in texts]
+        columns[name] = [id_text(value) or str(value) for value in texts]
     return table_of(columns, lambda row: f"row {row} of the arrays", "it", duplicates)
 
 
