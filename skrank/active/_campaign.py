@@ -32,6 +32,14 @@ Rankers = ArrayLike | Mapping[str, ArrayLike] | Sequence[ArrayLike]
 class Campaign(ABC):
     """Base class of `ActiveEvaluator` and `ActiveComparator`."""
 
+    # `_pool` has the documents whose labels can change a value, and `_graded` the metric with the
+    # grades that labels may have. By document of the pool: `_known`, the label if it was known
+    # before the campaign, else NaN; `_items`, the id, or None if row numbers are the ids. By query:
+    # `_is_known`, whether all labels were known, so that the query is never drawn; `_p`, `_q` and
+    # `_costs`, its frequency, the probability of its draw, and the cost of its labels. By ranker
+    # and query: `_values`, NaN until the query is labelled, or if it does not count. `_labels` are
+    # those told, by number of the query; `_order` are the numbers in the order of the draws.
+
     def __init__(
         self,
         scores: Rankers,
@@ -62,8 +70,7 @@ class Campaign(ABC):
         known = known_labels(design.labels, self._graded.grades, self._n_rows)[self._pool.rows]
         is_open = np.isnan(known)
         documents.proba[~is_open] = known[~is_open, None] == self._graded.grades
-        self._known, self._is_known = known, self._pool.count(is_open) == 0  # of rows, of queries
-        # frequency of each query, probability of its draw, cost of its labels
+        self._known, self._is_known = known, self._pool.count(is_open) == 0
         self._p = frequency_per_query(design.frequencies, queries)
         p_open = np.where(self._is_known, 0.0, self._p)
         if not p_open.any():

@@ -32,9 +32,10 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORE
 def read(source: Source, kind: str, reading: Reading) -> tuple[Fields, Where, str | None]:
     """The columns of a file, the names of its rows in messages, and the tag of a run of TREC.
 
-    `reading` says which fields a file without a header has. Otherwise the first line says what the
-    file is: a line of TREC, or JSON, or the header of a table. The reader of a format returns the
-    columns and the names of the rows; columns with names of the file get their fields here.
+    `reading` says which fields a file without a header has. Otherwise the first bytes or the first
+    line say what the file is: Parquet, a line of TREC, JSON, or the header of a table. Each branch
+    sets `table`, the columns, and `where`, which names a row in messages. If columns have the names
+    that the file gives them (`has_names`), they get their fields at the end.
     """
     name, data = name_of(source), content_of(source)
     tag, has_names = None, True

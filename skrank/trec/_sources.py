@@ -168,9 +168,8 @@ def read_run(
     Parameters
     ----------
     source : path, file object, frame or dict
-        As in `evaluate`. Files are UTF-8, plain or compressed with gzip, bzip2, xz or Zstandard:
-        lines of query, Q0, document, rank, score and tag, where blank lines and columns after
-        the tag are ignored; CSV, TSV, JSON Lines or Parquet; or JSON of a dict.
+        As in `evaluate`. Formats of files are those of `read_qrels`; lines of TREC have query, Q0,
+        document, rank, score and tag, and columns after the tag are ignored.
     name : str, optional
         Default: the tag of the first line, the column `run`, or the name of the file.
     columns, duplicates
