@@ -160,7 +160,7 @@ class Tabular(Printed):
                 cells.append(text + (raised % ("" if few else ",").join(marks) if marks else ""))
             rows.append(cells)
         left = "ll" if numbered else "l"
-        sides = left + "".join("lr"[dtype.kind in "fi"] for dtype in values.dtypes)
+        sides = left + "".join("r" if dtype.kind in "fi" else "l" for dtype in values.dtypes)
         if caption is None:
             caption = escaped(table.caption.replace("\n", ". "))
         return rows, sides, check.check_text("caption", caption, "as the table shows it")

@@ -226,19 +226,19 @@ def study(
     parts: list[tuple[np.ndarray, ...]] = []
     with progress_bar(progress, len(named) * len(asked), "metrics of runs") as bar:
         for part in _parts(judged, named):
-            row = part.groupby(["run", "qid"], sort=False)
-            has_documents = row["retrieved"].any().to_numpy()
+            by_list = part.groupby(["run", "qid"], sort=False)
+            has_documents = by_list["retrieved"].any().to_numpy()
             if condensed:
                 part = part[part["label"].notna()]
-                row = part.groupby(["run", "qid"], sort=False)
-            ranks = np.minimum(row["retrieved"].sum().to_numpy(), k or len(part))
-            listed = part[row.cumcount().to_numpy() < np.repeat(ranks, row.size())]
+                by_list = part.groupby(["run", "qid"], sort=False)
+            ranks = np.minimum(by_list["retrieved"].sum().to_numpy(), k or len(part))
+            listed = part[by_list.cumcount().to_numpy() < np.repeat(ranks, by_list.size())]
             counts = listed.groupby(["run", "qid", "label"]).size().unstack(fill_value=0)
-            counts = counts.reindex(index=row.size().index, columns=known, fill_value=0)
+            counts = counts.reindex(index=by_list.size().index, columns=known, fill_value=0)
             is_long = (counts >= fewest).all(axis=1).to_numpy()
             n_left_out += int(np.count_nonzero(has_documents)) - int(np.count_nonzero(is_long))
             chosen = np.flatnonzero(is_long)
-            lists = RankedLists(part["label"].to_numpy(), row.size().to_numpy(), ranks)
+            lists = RankedLists(part["label"].to_numpy(), by_list.size().to_numpy(), ranks)
             batches = lists.batches(chosen)
             results = []
             for metric in asked.values():
