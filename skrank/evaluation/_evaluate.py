@@ -142,7 +142,7 @@ def report_of_values(
     above -inf.
     """
     n_rows, n_unjudged, *n_retrieved = numbers
-    counts = {
+    counts: dict[str, list[float]] = {
         "documents": [n_rows] * len(systems),
         "judged": [1.0 - n_unjudged / n_rows] * len(systems),
         "retrieved": [number / n_rows for number in n_retrieved],

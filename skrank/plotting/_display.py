@@ -52,8 +52,7 @@ class Display(ABC):
             Where to draw. Default: a new figure, high enough for all rows.
         **kwargs
             Passed to the method of `matplotlib.axes.Axes` that draws: ``plot`` for lines,
-            ``scatter`` for points, ``imshow`` for a matrix, ``errorbar`` for intervals, ``barh`` or
-            ``fill_between`` for bars.
+            ``errorbar`` for intervals.
 
         Returns
         -------

@@ -130,9 +130,10 @@ def _without_duplicates(table: pl.DataFrame, where: Where, duplicates: str) -> p
     ids = [name for name in _IDS if name in table.columns]
     if table.select(ids).hash_rows().n_unique() == len(table):  # else a duplicate, or equal hashes
         return table
-    if duplicates == "error":
-        for row in table.select((~pl.struct(ids).is_first_distinct()).arg_true()).to_series():
-            raise check.duplicate(table[row, "docid"], table[row, "qid"], where(row))
+    repeated = table.select((~pl.struct(ids).is_first_distinct()).arg_true()).to_series()
+    if duplicates == "error" and len(repeated):
+        row = repeated[0]
+        raise check.duplicate(table[row, "docid"], table[row, "qid"], where(row))
     ordered = table.with_row_index("row")
     if duplicates == "max":
         number = pl.col("number").fill_nan(-np.inf)
@@ -161,7 +162,8 @@ def _ids(values: Any, field: str, where: Where) -> pl.Series:
         column = values.cast(pl.String)
     else:
         column = pl.Series(map(id_text, _listed(values)), dtype=pl.String)
-    for row in column.is_null().arg_true() if column.null_count() else ():
+    if column.null_count():
+        row = column.is_null().arg_true()[0]
         raise check.bad_value(field, _listed(values)[row], where(row))
     return column
 

@@ -122,8 +122,8 @@ def fuse(
         raise ValueError("a ranker as weights= needs qrels=, and other weights take none.")
     named = read_runs(runs)
     check.check_fusion({system: run.queries.ids.tolist() for system, run in named.items()}, name)
-    usual = "reciprocal_rank" if learned or method == "rrf" else "min_max"
-    norm = usual if norm == "auto" or method == "rrf" else norm
+    if norm == "auto" or method == "rrf":
+        norm = "reciprocal_rank" if learned or method == "rrf" else "min_max"
     rows = [
         _table(run, value=_normalised(run, norm, rrf_k), run=np.int32(number))
         for number, run in enumerate(named.values())
