@@ -30,13 +30,14 @@ def write_atomically(path: str | PathLike[str], data: bytes) -> None:
         If the file cannot be written; the error names `path`.
     """
     name = os.fspath(path)
-    unfinished = None
+    unfinished, exists = None, False
     try:
-        exists = _exists(name)
+        with suppress(FileNotFoundError):
+            os.stat(name)  # other errors are of links in a circle, and of names that are too long
+            exists = True
         # /dev/stdout may be a regular file, to which other programs write, too
-        if os.path.abspath(name).startswith(("/dev/", "/proc/")) or (
-            exists and not os.path.isfile(name)
-        ):
+        is_system_path = os.path.abspath(name).startswith(("/dev/", "/proc/"))
+        if is_system_path or (exists and not os.path.isfile(name)):
             stream = _STREAMS.get(name, name)
             with open(stream, "ab", closefd=isinstance(stream, str)) as device:
                 device.write(data)
@@ -59,15 +60,6 @@ def write_atomically(path: str | PathLike[str], data: bytes) -> None:
         if unfinished is not None:
             with suppress(FileNotFoundError):  # renamed, or never created
                 os.unlink(unfinished)
-
-
-def _exists(path: str) -> bool:
-    """True if there is a file; raises OSError for links in a circle and names that are too long."""
-    try:
-        os.stat(path)
-    except FileNotFoundError:
-        return False
-    return True
 
 
 def is_file(source: object) -> TypeGuard[Source]:

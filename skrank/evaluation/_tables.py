@@ -144,7 +144,10 @@ class Tabular(Printed):
         numbered = worse is not None
         head = [escaped(str(label)) for label in (values.index.name, *values.columns)]
         rows = [[escaped("#"), *head] if numbered else head]
-        best = _best(values, table.rises)
+        best = np.zeros(values.shape, dtype=bool)
+        if table.rises:
+            directed = np.where(table.rises, values, -values)
+            best = directed == np.nanmax(directed, axis=0, initial=-np.inf)
         for i, (name, *row) in enumerate(values.astype(object).itertuples()):
             cells = [names[i], escaped(str(name))] if numbered else [escaped(str(name))]
             for j, value in enumerate(row):
@@ -169,14 +172,6 @@ class Tabular(Printed):
 def spanned(numbers: Any) -> str:
     """The least and the greatest of some numbers, such as "43 to 50"; one if they are equal."""
     return " to ".join(map(str, sorted({numbers.min(), numbers.max()})))
-
-
-def _best(table: pd.DataFrame, rises: Sequence[bool]) -> np.ndarray:
-    if not rises:
-        return np.zeros(table.shape, dtype=bool)
-    values = table.to_numpy()
-    directed = np.where(rises, values, -values)
-    return directed == np.nanmax(directed, axis=0, initial=-np.inf)
 
 
 def _one_line(text: str) -> str:

@@ -63,11 +63,6 @@ def sums_by_query(draws: np.ndarray, values: np.ndarray | None = None) -> np.nda
     return sums.reshape(draws.shape).astype(np.float64)
 
 
-def query_counts(n_queries: int, n_resamples: int, seed: int) -> Iterator[np.ndarray]:
-    """Counts of the queries drawn with replacement, in blocks of shape (n_draws, n_queries)."""
-    return map(sums_by_query, query_draws(n_queries, n_resamples, seed))
-
-
 def sign_flips(n_queries: int, n_resamples: int, seed: int, *, every: bool) -> Iterator[np.ndarray]:
     """Random sign flips, or all, in blocks of shape (n_flips, n_queries): 1 where a sign changes.
 
@@ -93,7 +88,7 @@ def resampled_moments(
     """
     means, errors = [], []
     with one_thread():
-        for counts in query_counts(z.shape[1], n_resamples, seed):
+        for counts in map(sums_by_query, query_draws(z.shape[1], n_resamples, seed)):
             if weights is None:
                 mean = z @ counts.T / z.shape[1]
             else:

@@ -9,7 +9,7 @@ import numpy as np
 from skrank._engine.peer_names import expand as expand
 from skrank._engine.peer_names import tables as tables
 from skrank.extending import Judgments, Queries
-from skrank.stats._resampling import query_counts as query_counts
+from skrank.stats._resampling import query_draws, sums_by_query
 from skrank.testing._lists import without_nan as without_nan
 from skrank.testing._orders import missing as missing
 from skrank.testing._orders import ranking as ranking
@@ -32,3 +32,8 @@ def judge(relevance, groups=None):
     if groups is None:
         return Judgments(relevance, Queries.single(len(relevance)))
     return Judgments(relevance, Queries.from_groups(np.asarray(groups)))
+
+
+def query_counts(n_queries, n_resamples, seed):
+    """Counts of the queries drawn with replacement, in blocks of shape (n_draws, n_queries)."""
+    return map(sums_by_query, query_draws(n_queries, n_resamples, seed))
