@@ -112,6 +112,7 @@ class RankingLoss(nn.Module):
         self.path = check.check_choice("path", path, ("auto", "kernels", "native"))
         self.process_group = process_group
         self.objective = _prepared(as_objective(objective), self.max_grade)
+        self._terms: Terms = self.objective.terms
         self._without_native = why_no_native_path(self.objective, self.max_grade)
         if self.path == "native" and self._without_native:
             raise ValueError(f'no native path: {self._without_native}. Use path="kernels".')
@@ -158,7 +159,7 @@ class RankingLoss(nn.Module):
             if len(batch.labels):
                 native = self.path == "native" or (self.path == "auto" and on_device)
                 compute = native_losses if native and not self._without_native else kernel_losses
-                losses, slopes = compute(self.objective.terms, batch, self.max_grade)
+                losses, slopes = compute(self._terms, batch, self.max_grade)
                 value[batch.put(np.flatnonzero(batch.filled))] = losses
                 if on_device:
                     weight = weight.masked_fill(~batch.scores.isfinite().all(), torch.nan)
