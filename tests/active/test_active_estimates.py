@@ -102,7 +102,7 @@ def coverage(runs, chosen=True):
 def test_estimators_cover(estimator, random):
     told, untold = random.standard_normal((2, 100))
     moments = Moments(np.arange(100), np.ones(100), told, told**2, "exact")
-    options = {"n_campaigns": 800, "moments": moments, "estimator": estimator}
+    options = {"n_campaigns": 400, "moments": moments, "estimator": estimator}
     runs = simulate(told + 0.7 * untold, np.full(100, 0.01), [60], **options)
     assert 0.93 < coverage(runs)[0] < 0.975
 

@@ -1,6 +1,7 @@
 """What tools of scikit-learn find, by hand: without these tools, scorers and GroupedRanker."""
 
 import catboost
+import joblib
 import lightgbm
 import numpy as np
 import xgboost
@@ -18,8 +19,18 @@ CV = skrank.QueryKFold(3)
 FOLDS = list(CV.split(X, RELEVANCE, groups=QID))
 
 
+PREDICTED = {}  # by model and rows, which many recipes share
+
+
 def predictions(model, rows):
     """Scores of all rows by a model that is trained on some."""
+    key = joblib.hash((model, rows))
+    if key not in PREDICTED:
+        PREDICTED[key] = trained(model, rows)
+    return PREDICTED[key]
+
+
+def trained(model, rows):
     features, inner = X, model
     if isinstance(inner, Pipeline):
         features = clone(inner[0]).fit(X[rows]).transform(X)
