@@ -309,11 +309,11 @@ def robustness(
         numbers = {"relevant": (reduced.labels > 0).sum(), "other": (reduced.labels == 0).sum()}
         judgments.append(level | numbers)
         for m, (name, metric) in enumerate(full.metric_of.items()):
-            at = {"metric": name, **level}
+            key = {"metric": name, **level}
             mean, truth = report.averages[:, m], full.averages[:, m]
             values = report.values[:, :, m]
-            rows.append(at | _ranking(metric, mean, truth) | _power(values, bootstrap))
-            means += [at | {"run": run, "mean": mean[i]} for i, run in enumerate(named)]
+            rows.append(key | _ranking(metric, mean, truth) | _power(values, bootstrap))
+            means += [key | {"run": run, "mean": mean[i]} for i, run in enumerate(named)]
     table, by_run, counts = (pd.DataFrame(records) for records in (rows, means, judgments))
     return Robustness(table, by_run, counts, confidence, full.values.shape[1])
 

@@ -150,13 +150,13 @@ def simulate(
     >>> runs.values.shape, bool(np.isclose(runs.values[:, 1], runs.truth).all())
     ((100, 2), True)
     """
-    loss = check.as_vector("values", values)
-    n_queries = len(loss)
+    query_values = check.as_vector("values", values)
+    n_queries = len(query_values)
     q = check.check_frequencies("q", q, n_queries)
     cost, p = (np.ones(n_queries) if array is None else array for array in (costs, frequencies))
     cost = check.check_costs("costs", cost, n_queries)
     p = check.check_frequencies("frequencies", p, n_queries)
-    if not p[~np.isnan(loss)].any():
+    if not p[~np.isnan(query_values)].any():
         raise ValueError("values are NaN for all queries of positive frequency: pass some values.")
     if ((q <= 0) & (p > 0)).any():
         raise ValueError(f"q is 0 for query {np.argmax((q <= 0) & (p > 0))}: it is never drawn.")
@@ -169,14 +169,14 @@ def simulate(
     check.check_choice("estimator", estimator, ESTIMATORS)
     if moments is not None:
         check.check_kind("moments (what moments of a campaign returns)", moments, Moments)
-    if (np.abs(loss) > _LARGEST).any():
+    if (np.abs(query_values) > _LARGEST).any():
         raise ValueError(f"values beyond {_LARGEST:g} overflow when they are squared.")
     complete = fits(cost[q > 0].sum(), limits)
-    is_counted = ~np.isnan(loss)
-    truth = float(p @ np.where(is_counted, loss, 0.0) / (p @ is_counted))
+    is_counted = ~np.isnan(query_values)
+    truth = float(p @ np.where(is_counted, query_values, 0.0) / (p @ is_counted))
     deviation = moments.deviation(p) if moments is not None and estimator == "assisted" else None
     all_count = estimator == "lure" and bool(is_counted.all())
-    estimate = partial(mean_of, loss, p=p, q=q, deviation=deviation, all_count=all_count)
+    estimate = partial(mean_of, query_values, p=p, q=q, deviation=deviation, all_count=all_count)
     sequence = np.random.SeedSequence(check.check_random_state(random_state))
     seeds = sequence.generate_state(n_campaigns)
     means: list[list[Mean]] = []

@@ -189,7 +189,7 @@ def compare_cv(
     means = folds.mean().unstack("metric", sort=False)
     return _pair_tests.compare_values(
         folds, means, {}, baseline=baseline, test="corrected resampled t-test",
-        confidence=confidence, own_test=test,
+        confidence=confidence, pair_test=test,
     )  # fmt: skip
 
 
@@ -216,6 +216,6 @@ def _compare_seeds(report: Report, how: Options) -> Comparison:
         pd.DataFrame(per_query, pd.Index(report.queries, name="qid"), names),
         pd.DataFrame(np.array(means), pd.Index(n_seeds, name="system"), [*metrics]),
         metrics, weights=weights, test="t-test over queries and seeds",
-        own_test=partial(_pair_tests.seed_test, columns, weights),
+        pair_test=partial(_pair_tests.seed_test, columns, weights),
         notes=value_notes(metrics, report.max_grade), **how,
     )  # fmt: skip

@@ -33,7 +33,7 @@ def compare_values(
     baseline: Hashable = None,
     test: str = "max-t",
     confidence: float = 0.95,
-    own_test: Callable[[np.ndarray, float], Tested] | None = None,
+    pair_test: Callable[[np.ndarray, float], Tested] | None = None,
     notes: Sequence[str] = (),
     **resampling: Any,
 ) -> Comparison:
@@ -41,7 +41,7 @@ def compare_values(
 
     The columns of `per_query` are (metric, system), the systems of a metric side by side and in one
     order; `means` are of systems x metrics. `metric_of` has the metric of each column of `means`;
-    it is empty for scores of folds, whose greater values are better. `own_test`, for values over
+    it is empty for scores of folds, whose greater values are better. `pair_test`, for values over
     seeds or folds, is a function of pairs and 1 - confidence, and `test` is its name then. `notes`
     are lines of the caption. The other parameters are those of `compare`, with `n_resamples`,
     `random_state` and `progress` in `resampling`.
@@ -60,12 +60,12 @@ def compare_values(
                 "value with its empty=0."
             )
     notes, shares = [*notes], 1.0 if weights is None else weights[:, None]
-    other = [name for name, metric in metric_of.items() if metric.average != "macro"]
-    if other:  # the tests are of arithmetic means over queries
-        notes.append(f"{', '.join(other)}: arithmetic means over queries")
-        values = per_query[other]
+    not_macro = [name for name, metric in metric_of.items() if metric.average != "macro"]
+    if not_macro:  # the tests are of arithmetic means over queries
+        notes.append(f"{', '.join(not_macro)}: arithmetic means over queries")
+        values = per_query[not_macro]
         tested = (values * shares).sum() / (values.notna() * shares).sum()
-        means = means.assign(**{name: tested[name] for name in other})
+        means = means.assign(**{name: tested[name] for name in not_macro})
     defined = per_query.notna().to_numpy().reshape(len(per_query), -1, len(means))
     if np.any(defined.any(axis=2) != defined.all(axis=2)):
         notes.append("means are over the queries of each system, differences over common ones")
@@ -75,8 +75,8 @@ def compare_values(
     level = alpha / len(columns)  # Bonferroni's
     paired = stats.paired_t(per_query, confidence=1 - level, **how)
     p_value, low, high = paired.p_value, paired.low, paired.high
-    if own_test is not None:
-        p_value, low, high = own_test(columns, level)
+    if pair_test is not None:
+        p_value, low, high = pair_test(columns, level)
     elif check.check_choice("test", test, tuple(TESTS)) == "randomisation":
         p_value = stats.randomisation_test(per_query, **how, **resampling).p_value
     corrected = stats.holm(p_value)

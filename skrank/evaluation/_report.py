@@ -283,8 +283,8 @@ class Report(Tabular):
         if counted.min() < len(self.queries):
             queries = f"{spanned(counted)} of {queries}"
         for name, (value, *others) in self.counts.items():
-            none = name in ("missing", "ignored") and not value
-            if name == "queries" or none or others != [value] * len(others):
+            is_zero = name in ("missing", "ignored") and not value
+            if name == "queries" or is_zero or others != [value] * len(others):
                 continue
             number = check.counted(int(value), name.removesuffix("s"), name)
             parts.append(f"{value:.1%} {name}" if isinstance(value, float) else number)

@@ -208,8 +208,8 @@ def study(
     condensed = check.check_flag("condensed", condensed)
     fewest = check.check_count("min_retrieved", min_retrieved, "documents of each label")
     max_grade = check.check_max_grade(max_grade)
-    asked = unique_metrics(metrics)
-    for name, metric in asked.items():
+    named_metrics = unique_metrics(metrics)
+    for name, metric in named_metrics.items():
         if metric.condensed and not condensed:
             raise ValueError(
                 f"{name} is measured on condensed lists, but the lists of the study are not "
@@ -220,12 +220,12 @@ def study(
     known = np.unique(judged["label"][judged["label"] > 0])
     levels = _check_rel(rel, known)
     top = max_grade or check.highest_grade(known)
-    named = trec.read_runs(runs)
+    named_runs = trec.read_runs(runs)
     n_left_out = 0
     table: list[pd.DataFrame] = []
     parts: list[tuple[np.ndarray, ...]] = []
-    with progress_bar(progress, len(named) * len(asked), "metrics of runs") as bar:
-        for part in _parts(judged, named):
+    with progress_bar(progress, len(named_runs) * len(named_metrics), "metrics of runs") as bar:
+        for part in _parts(judged, named_runs):
             by_list = part.groupby(["run", "qid"], sort=False)
             has_documents = by_list["retrieved"].any().to_numpy()
             if condensed:
@@ -241,7 +241,7 @@ def study(
             lists = RankedLists(part["label"].to_numpy(), by_list.size().to_numpy(), ranks)
             batches = lists.batches(chosen)
             results = []
-            for metric in asked.values():
+            for metric in named_metrics.values():
                 expectation = Expectation(metric, lists, top)
                 results.append((expectation.values, *lists.errors(batches, expectation, levels)))
                 bar.update(part["run"].nunique())
@@ -255,9 +255,9 @@ def study(
             "k."
         )
     return Study(
-        metrics=tuple(asked), rel=levels, lists=pd.concat(table, ignore_index=True), values=values,
-        errors=errors, converged=converged, uninformed=uninformed, n_left_out=n_left_out, k=k,
-        condensed=condensed,
+        metrics=tuple(named_metrics), rel=levels, lists=pd.concat(table, ignore_index=True),
+        values=values, errors=errors, converged=converged, uninformed=uninformed,
+        n_left_out=n_left_out, k=k, condensed=condensed,
     )  # fmt: skip
 
 

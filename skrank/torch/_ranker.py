@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
 _ROWS = 2**14  # rows that are scored at a time
-# arguments of skorch that are not for net_params, and what of NeuralRanker has their part
-_OWN = {
+# arguments of skorch that net_params must not have, and what sets them in NeuralRanker
+_SET_ELSEWHERE = {
     "lr": "learning_rate",
     "optimizer__lr": "learning_rate",
     "max_epochs": "epochs",
@@ -428,7 +428,7 @@ def checked_net_params(net_params: Options | None) -> Options:
     if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
         raise ValueError(f"net_params={options!r} must map names of arguments of skorch to values.")
     for name in options:
-        for argument, use in _OWN.items():
+        for argument, use in _SET_ELSEWHERE.items():
             if name == argument or name.startswith(f"{argument}__"):
                 raise ValueError(f"net_params has {name!r}: use {use} of NeuralRanker instead.")
     callbacks = options.get("callbacks") or []

@@ -26,13 +26,13 @@ _MOST_AT_ONCE = 4  # runs that are read at once, to bound memory
 _ROWS_AT_ONCE = 1_000_000  # documents that are measured together, to bound memory
 
 
-class _Joined(NamedTuple):
-    """What remains of a run, which is released before all runs are read."""
+class _JoinedRun(NamedTuple):
+    """What is kept of a run, which itself is released before all runs are read."""
 
     name: str
     file: str | None
     queries: Queries
-    documents: str | None  # how ids of documents differ from those of the qrels, if all do
+    id_difference: str | None  # of documents and those of the qrels, if all ids differ
     swapped: bool  # whether its scores look like labels, and the labels like scores
     joined: dict[bool, Joined]  # by whether scores are compared in single precision
 
@@ -156,38 +156,38 @@ def evaluate(
     single_precision = np.array([metric.single_precision for metric in chosen.values()])
     precisions = set(single_precision.tolist())
 
-    def joined_runs(source: tuple[str | None, object]) -> list[_Joined]:
-        of_source = []
+    def join_runs(source: tuple[str | None, object]) -> list[_JoinedRun]:
+        parts = []
         for run in runs_of(*source, reading):
             run = run._without_self() if exclude_self else run
             joined = {
                 single: pool.join((run._in_single_precision() if single else run).top(k))
                 for single in precisions
             }
-            differ = None
+            difference = None
             if len(run.queries) and not next(iter(joined.values())).n_judged:
-                differ = check.id_difference(run.documents, judgments.documents, "document")
+                difference = check.id_difference(run.documents, judgments.documents, "document")
             swapped = fractions and check.look_swapped(judgments.labels, run.scores)
-            of_source.append(_Joined(run.name, run.file, run.queries, differ, swapped, joined))
-        return of_source
+            parts.append(_JoinedRun(run.name, run.file, run.queries, difference, swapped, joined))
+        return parts
 
-    of_runs: list[_Joined] = []
+    joined_runs: list[_JoinedRun] = []
     with ThreadPoolExecutor(min(_MOST_AT_ONCE, pl.thread_pool_size())) as executor:
-        joined = executor.map(joined_runs, sources)
-        for _, of_source in zip(tracked(sources, progress, "runs"), joined, strict=True):
-            of_runs += of_source
+        joined = executor.map(join_runs, sources)
+        for _, parts in zip(tracked(sources, progress, "runs"), joined, strict=True):
+            joined_runs += parts
     if not isinstance(qrels, Qrels) and not any(isinstance(run, Run) for _, run in sources):
         reading.check_used()
-    if of_runs[0].swapped:
+    if joined_runs[0].swapped:
         warn("the qrels look like scores, the first run like labels: qrels come first, then runs.")
-    names = names_of(of_runs)
-    counts = _counts(pool, names, of_runs, missing)
+    names = names_of(joined_runs)
+    counts = _counts(pool, names, joined_runs, missing)
     queries, n_empty = judgments.queries.ids, np.empty(len(chosen), int)
     values, weights = np.empty((2, len(names), len(queries), len(chosen)))
     for single in precisions:
         places = np.flatnonzero(single_precision == single)
         metrics_of_single = [list(chosen.values())[place] for place in places]
-        of_single = [run.joined[single] for run in of_runs]
+        of_single = [run.joined[single] for run in joined_runs]
         n_runs = max(1, _ROWS_AT_ONCE // max(len(run.rows) for run in of_single))
         for first in range(0, len(names), n_runs):
             block = slice(first, first + n_runs)
@@ -218,23 +218,23 @@ def _changed(metric: Metric, changes: Options) -> Metric:
 
 
 def _counts(
-    pool: Pool, names: list[str], of_runs: list[_Joined], missing: str
+    pool: Pool, names: list[str], joined_runs: list[_JoinedRun], missing: str
 ) -> dict[str, list[float]]:
     """The columns of ``Report.counts``; raises or warns if runs do not fit the judgments."""
     ids, lacks, unjudged = pool.qrels.queries.ids, [], []
-    joined = [next(iter(run.joined.values())) for run in of_runs]
+    joined = [next(iter(run.joined.values())) for run in joined_runs]
     retrieved = np.array([run.retrieved for run in joined])
     present, n_documents = (retrieved > 0).sum(axis=1), retrieved.sum(axis=1)
-    for name, run, by_query in zip(names, of_runs, retrieved, strict=True):
+    for name, run, by_query in zip(names, joined_runs, retrieved, strict=True):
         absent = ids[by_query == 0].tolist()
         if len(absent) == len(ids) and len(run.queries):
-            differ = check.id_difference(run.queries.ids, ids, "query")
-            raise ValueError(f"run {name!r} has no query of the qrels: {differ}.")
+            difference = check.id_difference(run.queries.ids, ids, "query")
+            raise ValueError(f"run {name!r} has no query of the qrels: {difference}.")
         if absent:
             queries = f"{len(absent)} queries of the qrels, {check.brief(absent)}"
             lacks.append(f"run {name!r} has no documents for {queries}")
-        if run.documents is not None:
-            unjudged.append(f"no retrieved document is judged of run {name!r}: {run.documents}")
+        if run.id_difference is not None:
+            unjudged.append(f"no retrieved document is judged of run {name!r}: {run.id_difference}")
     if lacks and missing == "raise":
         raise ValueError(f"{lacks[0]}: choose {check.argument('missing', 'zero')} or 'skip'.")
     if lacks and missing == "zero":
@@ -248,7 +248,7 @@ def _counts(
     counts = {
         "queries": present,
         "missing": len(ids) - present,
-        "ignored": np.array([len(run.queries) for run in of_runs]) - present,
+        "ignored": np.array([len(run.queries) for run in joined_runs]) - present,
         "documents": n_documents,
         "judged": np.array([run.n_judged for run in joined]) / np.maximum(n_documents, 1),
     }

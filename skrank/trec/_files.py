@@ -25,7 +25,7 @@ _TREC = {
     "qrels": ["qid", check.SKIPPED, "docid", "label"],
     "run": ["qid", check.SKIPPED, "docid", "rank", "score", "tag"],
 }
-_BEST = ("label", "score", "distance")  # fields of numbers, but for ranks
+_VALUES = ("label", "score", "distance")  # fields of numbers, but for ranks
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
@@ -82,7 +82,7 @@ def _is_row(words: list[str], fields: list[str]) -> bool:
     if len(words) < len(fields) or (len(words) > len(fields) and "tag" not in fields):
         return False
     pairs = zip(fields, words, strict=False)
-    return all(_NUMBER.fullmatch(word.lstrip("L")) for field, word in pairs if field in _BEST)
+    return all(_NUMBER.fullmatch(word.lstrip("L")) for field, word in pairs if field in _VALUES)
 
 
 def _is_record(text: bytes, line: str) -> bool:
@@ -174,7 +174,7 @@ def _lines(text: bytes, fields: list[str], kind: str, name: str) -> tuple[Fields
     tidied = _tidied(text)
     if kind == "qrels" and b" L" in tidied:  # labels of NTCIR, L0, L1, ...
         tidied = re.sub(rb"(?m) L(\d+)$", rb" \1", tidied)
-    names, numbers, longer = fields, (*_BEST, "rank"), None
+    names, numbers, longer = fields, (*_VALUES, "rank"), None
     if "tag" in fields:  # ignores further fields, such as those of the first line
         names = fields + io.BytesIO(tidied).readline().decode().split()[len(fields) :]
         longer = [place for place, field in enumerate(fields) if field != check.SKIPPED]
