@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._engine.groups import show
 from skrank._engine.queries import Queries, check_scores, queries_of, rank_codes
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def rank(
@@ -68,8 +64,6 @@ def rank(
     2   b     1    d4    0.7
     3   b     2    d1    0.3
     """
-    import pandas as pd
-
     check.check_choice("ties", ties, check.TIES_CHOICES)
     if k is not None:
         check.check_count("k", k, "documents per query")
@@ -106,8 +100,6 @@ def rank(
 
 def _check_distinct(queries: Queries, documents: np.ndarray) -> None:
     """Raise if a document occurs twice in a query."""
-    import pandas as pd
-
     table = pd.DataFrame({"query": queries.row_query, "document": queries.gather(documents)})
     if (repeated := check.first(table.duplicated().to_numpy())) >= 0:
         row, query = queries.caller_row(repeated), int(table["query"].iloc[repeated])

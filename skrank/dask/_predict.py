@@ -23,9 +23,8 @@ def predict_collection(model: Estimator, X: DaskTable) -> DaskTable:
 
 def _scores(X: Any, model: Estimator) -> Any:
     """Scores of a partition, of the dtype in the metadata of the collection."""
-    scores: Any = np.asarray(
-        predicted_scores(model, X, "predict") if X.shape[0] else (), np.float64
-    )
+    values = predicted_scores(model, X, "predict") if X.shape[0] else ()
+    scores: Any = np.asarray(values, np.float64)
     if hasattr(X, "iloc"):
         import pandas as pd
 

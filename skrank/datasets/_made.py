@@ -142,9 +142,8 @@ def _features(
 ) -> tuple[np.ndarray, list[str]]:
     """Columns in random order, and their names."""
     n_rows, n_informative = signals.shape
-    n_noise, n_noisy, n_query = (
-        part.size for part in np.array_split(np.arange(n_features - n_informative), 3)
-    )
+    thirds = np.array_split(np.arange(n_features - n_informative), 3)
+    n_noise, n_noisy, n_query = map(len, thirds)
     informative = signals.copy()
     informative[:, 1::2] = elementwise(math.exp, informative[:, 1::2])
     copied = signals[:, np.arange(n_noisy) % n_informative]

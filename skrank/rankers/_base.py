@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import RegressorTags, Tags
@@ -23,10 +24,6 @@ from skrank.dask._predict import predict_collection
 from skrank.metrics import Metric
 from skrank.rankers._rows import Rows, features
 from skrank.scoring import RankingScorer, scorer
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 # early_stopping_rounds="auto" of all rankers
 _PATIENCE = {"rounds": 50, "epochs": 10, "steps": 50}  # of boosting, a network, a linear ranker

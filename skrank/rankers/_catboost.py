@@ -73,8 +73,7 @@ class CatBoost(Booster):
                     )
                 arguments["use_best_model"] = False
             if fit.metrics:
-                metric = RankingMetric()
-                metric.bind(valid, Validator(valid, fit.metrics))
+                metric = RankingMetric(valid.y, Validator(valid, fit.metrics))
                 estimator.set_params(eval_metric=metric)
         arguments |= self._queries_and_weights(train, "sample_weight") | {"baseline": train.start}
         if type(fit.bar) is not Bar:  # callbacks are not for training on a GPU
@@ -135,12 +134,10 @@ class RankingMetric:
     """
 
     no_jit = True  # otherwise CatBoost tries to compile the methods with numba, and warns
-    metrics: Validator | None = None
-    labels: np.ndarray | None = None
 
-    def bind(self, part: Part, metrics: Validator) -> None:
-        """Set the validation rows."""
-        self.metrics, self.labels = metrics, part.y.astype(np.float32)
+    def __init__(self, labels: np.ndarray | None = None, metrics: Validator | None = None) -> None:
+        self.labels = None if labels is None else labels.astype(np.float32)
+        self.metrics = metrics
         self.calls: list[dict[str, float]] = []
 
     def release(self) -> list[dict[str, float]]:

@@ -22,7 +22,7 @@ from skrank.rankers._base import Ranker
 from skrank.rankers._dask import drawn, highest_grade, loaded, refuse_unjudged
 from skrank.rankers._fit import VALIDATION, Fit, Validator
 from skrank.rankers._linear_features import feature_names, fitted, mean_columns, transformed
-from skrank.rankers._linear_training import LinearTraining, Steps, products, stages
+from skrank.rankers._linear_training import LinearTraining, Solution, Steps, products, stages
 from skrank.rankers._rows import Part, Rows
 from skrank.scoring import RankingScorer
 
@@ -205,8 +205,6 @@ class LinearRanker(Ranker):
         self._alphas()
         self._stages()
         self._patience("steps")
-        max_rows = self._options()["max_rows"]
-        check.check_count("max_rows", max_rows, "rows of Dask collections to train on")
         if np.ndim(self.alpha) and self.validation_fraction is None and not has_X_val:
             raise ValueError(
                 "validation rows choose among several numbers of alpha: set "
@@ -235,15 +233,14 @@ class LinearRanker(Ranker):
         del rows
         training, names = self._training(part)
         with progress(self.progress, None, "steps") as bar:
-            start = training.start()
-            weights = self._best_weights(training, self._alphas(), start, valid_part, bar)
+            self.alpha_, weights, self.n_iter_ = self._solution(training, valid_part, bar)
             if everything is not None:
                 known = dict(zip(names, weights, strict=True))
                 training, names = self._training(everything)
                 # weights of standardised features are a start: their scale hardly differs
                 start = training.start(np.array([known.get(name, 0.0) for name in names]))
-                alpha = np.array([self.alpha_])
-                weights = self._best_weights(training, alpha, start, None, bar)
+                alphas = np.array([self.alpha_])
+                ((_, weights, self.n_iter_),) = training.path(alphas, start, Steps(bar))
         self.coef_ = weights / training.scale
 
     def _train_on_dask(self, train: Rows, valid: Rows | None) -> None:
@@ -256,21 +253,15 @@ class LinearRanker(Ranker):
             valid = self._resolved(drawn(valid_rows, self), validation=True)
         self._train(train, valid, max_grade=highest_grade(rows, valid_rows))
 
-    def _best_weights(
-        self,
-        training: LinearTraining,
-        alphas: np.ndarray,
-        start: np.ndarray,
-        valid: Part | None,
-        bar: Bar,
-    ) -> np.ndarray:
-        """Weights of the alpha or step that is best on validation rows, if given.
+    def _solution(self, training: LinearTraining, valid: Part | None, bar: Bar) -> Solution:
+        """Alpha, weights and number of iterations.
 
-        Sets `alpha_`, `n_iter_` and `evals_result_`.
+        With validation rows, those of the alpha or step that is best on them; sets `evals_result_`.
         """
+        alphas, start = self._alphas(), training.start()
         if valid is None:
-            ((self.alpha_, weights, self.n_iter_),) = training.path(alphas, start, Steps(bar))
-            return weights
+            (solution,) = training.path(alphas, start, Steps(bar))
+            return solution
         eval_metric = self.eval_metric
         if eval_metric is None:
             objective = metric_or_objective(self.objective)
@@ -288,11 +279,11 @@ class LinearRanker(Ranker):
         solutions = list(training.path(alphas, start, steps))
         values = [value(weights) for _, weights, _ in solutions] if several else steps.values
         best = int(np.argmax(values)) if several else 0
-        self.alpha_, weights, self.n_iter_ = solutions[best]
+        alpha, weights, n_iter = solutions[best]
         if steps.values and steps.patience is not None:
             weights = steps.best
         self.evals_result_ = {VALIDATION: {name: [sign * signed for signed in values]}}
-        return weights
+        return alpha, weights, n_iter
 
     def _alphas(self) -> np.ndarray:
         """Penalties in falling order."""
@@ -306,6 +297,7 @@ class LinearRanker(Ranker):
             smoothing = check.check_numbers("smoothing", np.atleast_1d(smoothing))
             for sigma in smoothing:
                 check.check_number("smoothing", sigma, 1e-6, 1e6)
+        check.check_count("max_rows", options["max_rows"], "rows of Dask collections to train on")
         check.check_count("max_iter", options["max_iter"], "iterations of a stage")
         check.check_number("tol", options["tol"], 0, 1)
         return stages(self.objective, smoothing)

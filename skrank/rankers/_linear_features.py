@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import sklearn
 from scipy.sparse import csr_matrix, issparse
 from sklearn.base import TransformerMixin, clone
@@ -20,9 +21,6 @@ from skrank._engine.queries import Queries
 from skrank._typing import Columns, Table
 from skrank.preprocessing import RidgeImputer
 from skrank.preprocessing._signed_log import center_and_scale, signed_log
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _FEW_LEVELS = 4  # number up to which each level has a weight
 _FOLDS = 5  # of rows, for the target encoding of training rows
@@ -78,7 +76,8 @@ def _default(kind: str, X: Table, categorical: np.ndarray) -> TransformerMixin:
     if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         names = list(range(len(names)))
     few = np.zeros(len(names), dtype=bool)
-    few[categorical] = _levels(X, categorical).nunique(dropna=False).to_numpy() <= _FEW_LEVELS
+    levels = pd.DataFrame(_objects(_safe_indexing(X, np.flatnonzero(categorical), axis=1)))
+    few[categorical] = levels.nunique(dropna=False).to_numpy() <= _FEW_LEVELS
     objects = FunctionTransformer(_objects, feature_names_out="one-to-one", accept_sparse=True)
     one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     steps = [
@@ -125,14 +124,6 @@ def _objects(X: Any) -> Any:
     if issparse(X):
         return X.toarray()
     return X.astype(object).where(X.notna(), np.nan) if hasattr(X, "notna") else X
-
-
-def _levels(X: Table, columns: np.ndarray) -> pd.DataFrame:
-    """The categorical columns, numbered from 0."""
-    import pandas as pd
-
-    levels = _objects(_safe_indexing(X, np.flatnonzero(columns), axis=1))
-    return pd.DataFrame(levels).set_axis(range(columns.sum()), axis=1)
 
 
 def categorical_columns(X: Table, named: Columns | None) -> np.ndarray:

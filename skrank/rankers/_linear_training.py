@@ -97,28 +97,30 @@ def _with_sigma(objective: Objective, sigma: float) -> Objective:
     return replace(objective, sigma=sigma) if isinstance(objective, SoftRank) else objective
 
 
+@dataclass(eq=False)
 class Steps:
-    """What happens after each step of a training: it is counted, and measured if asked for.
+    """The steps of a training: each is counted, and measured with `measure`.
 
-    Parameters
+    Attributes
     ----------
     bar : Bar
     measure : callable, optional
         Value of weights on validation rows; higher is better.
     patience : int or None
         Number of steps without improvement after which training stops.
+    values : list of float
+        Value of each step.
+    best : ndarray of shape (n_features,)
+        Weights of the best step.
+    stopped : bool
     """
 
-    def __init__(
-        self,
-        bar: Bar,
-        measure: Callable[[np.ndarray], float] | None = None,
-        patience: int | None = None,
-    ) -> None:
-        self.bar, self.measure, self.patience = bar, measure, patience
-        self.values: list[float] = []
-        self.best = np.empty(0)  # weights
-        self.stopped = False
+    bar: Bar
+    measure: Callable[[np.ndarray], float] | None = None
+    patience: int | None = None
+    values: list[float] = field(init=False, default_factory=list)
+    best: np.ndarray = field(init=False)
+    stopped: bool = field(init=False, default=False)
 
     def __call__(self, weights: np.ndarray) -> None:
         """Add a step; raises StopIteration, which L-BFGS of scipy obeys, if training stops."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sized
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from pandas.api.types import is_bool_dtype, is_numeric_dtype, is_string_dtype
 from scipy.sparse import csr_matrix, issparse
@@ -17,9 +18,6 @@ from skrank._engine.groups import collection_grade, show
 from skrank._engine.queries import Queries
 from skrank._typing import Options, RandomState, Table
 from skrank.model_selection._parts import QueryRows, count_queries, draw_parts
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _ROUNDING = 1e-9  # scores with (standard deviation) / (largest |score|) below it are constant
 
