@@ -194,11 +194,11 @@ class RankingScorer:
         warn_of_cut_queries(y, queries.ids, queries.sizes, "rows that are scored")
         warn_of_feature(X, estimator)
         ranking = Ranking(judgments, predicted_scores(estimator, X, self.response_method, ids))
-        known = None
+        max_grade = None
         if any(metric.needs_scale for metric in self.metrics):
-            known = judgments.collection_grade or trained_grade(estimator)
+            max_grade = judgments.collection_grade or trained_grade(estimator)
         plans = [
-            metric.bind_part(judgments, max_grade=known)
+            metric.bind_part(judgments, max_grade=max_grade)
             if self.max_grade is None
             else metric.bind(judgments, max_grade=self.max_grade)
             for metric in self.metrics
@@ -220,9 +220,9 @@ class RankingScorer:
         -------
         RankingScorer
         """
-        other = copy.copy(self)
-        other._bound_groups = require_groups(groups, who="bind")
-        return other
+        bound = copy.copy(self)
+        bound._bound_groups = require_groups(groups, who="bind")
+        return bound
 
     # methods that scikit-learn calls --------------------------------------------------------------
 

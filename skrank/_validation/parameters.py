@@ -97,9 +97,9 @@ def _suggested(name: str, known: Iterable[str], meant: str | None = None) -> str
     return f"did you mean {meant!r}? " if meant else ""
 
 
-def counted(n: int, one: str, many: str | None = None) -> str:
+def counted(n: int, singular: str, plural: str | None = None) -> str:
     """A number of things for messages: "1 run", "2 runs"."""
-    return f"{n} {one if n == 1 else many or one + 's'}"
+    return f"{n} {singular if n == 1 else plural or singular + 's'}"
 
 
 def check_choice(parameter: str, value: object, choices: Sequence[T]) -> T:

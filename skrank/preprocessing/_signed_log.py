@@ -49,9 +49,9 @@ def _logs(values: np.ndarray, center: np.ndarray, scale: np.ndarray) -> np.ndarr
 
 def _signed(values: np.ndarray, center: np.ndarray, scale: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
-        away = (values.astype(np.float64) - center) / scale
-    np.clip(away, -_LARGEST, _LARGEST, out=away)
-    return np.copysign(np.log1p(np.abs(away)), away)
+        distance = (values.astype(np.float64) - center) / scale
+    np.clip(distance, -_LARGEST, _LARGEST, out=distance)
+    return np.copysign(np.log1p(np.abs(distance)), distance)
 
 
 def center_and_scale(values: Any, *, only_heavy: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -87,9 +87,9 @@ def _of_column(values: np.ndarray, only_heavy: bool) -> tuple[float, float]:
     width = max(1, int(_DENSEST * len(values)))
     first = int(np.argmin(values[width:] - values[:-width]))
     center = values[first + width // 2]
-    away = np.abs(values - center)
-    away = np.sort(away[away > 0])
-    scale = away[int(_NEAR * len(away))]
+    distance = np.abs(values - center)
+    distance = np.sort(distance[distance > 0])
+    scale = distance[int(_NEAR * len(distance))]
     if only_heavy and _kurtosis(_signed(values, center, scale)) >= _LOWER * before:
         return 0.0, np.nan
     if scale * largest < np.finfo(np.float64).tiny:

@@ -117,11 +117,11 @@ def chosen(rows: Loaded, ranker: Estimator) -> tuple[np.ndarray, np.ndarray]:
 
     labels = dask.compute(*map(dask.delayed(_labels, pure=False), rows.parts))
     groups = np.repeat(np.concatenate(rows.ids), np.concatenate(rows.sizes))
-    known = Rows(np.empty(0), np.concatenate(labels), groups).check()
-    train, held_out = known.choose(
+    all_rows = Rows(np.empty(0), np.concatenate(labels), groups).check()  # without features
+    train, held_out = all_rows.choose(
         ranker.max_queries, ranker.validation_fraction, ranker.random_state
     )
-    return known.ids[train], known.ids[held_out]
+    return all_rows.ids[train], all_rows.ids[held_out]
 
 
 def _cut(rows: Loaded, used: np.ndarray) -> Loaded:
@@ -242,11 +242,12 @@ class Spread:
 
 def _spread(client: Client, *parts: Part) -> list[Spread]:
     """Rows on workers, of which each has some: XGBoost needs training and validation rows."""
-    every = [part.loaded or Loaded(*zip((part, *_summary(part)))) for part in parts]
-    workers = sorted(client.nthreads())[: min(sum(map(len, rows.ids)) for rows in every)]
+    collections = [part.loaded or Loaded(*zip((part, *_summary(part)))) for part in parts]
+    fewest = min(sum(map(len, rows.ids)) for rows in collections)  # queries
+    workers = sorted(client.nthreads())[:fewest]
     if not workers:
         raise ValueError("the cluster has no workers yet: client.wait_for_workers(n) first.")
-    return [Spread(client, rows, workers) for rows in every]
+    return [Spread(client, rows, workers) for rows in collections]
 
 
 class DaskLightGBMRanker(LightGBM):
@@ -332,8 +333,8 @@ class DaskXGBoostRanker(XGBoost):
             options |= {"verbose_eval": fit.arguments.pop("verbose", False)} | fit.arguments
             result = xgboost.train(client, dtrain=matrix(train), **options)
         ranker = import_booster("xgboost").XGBRanker()
-        params, known = estimator.get_params(deep=False), ranker.get_params(deep=False)
-        shared = {name: params[name] for name in known if name in params}
+        params, names = estimator.get_params(deep=False), ranker.get_params(deep=False)
+        shared = {name: params[name] for name in names if name in params}
         fit.estimator = ranker.set_params(**shared)
         take_booster(fit, result["booster"], result["history"])
 
@@ -373,16 +374,16 @@ def parts_of(
     refuse_unjudged(ranker)
     validate_data(ranker, without_queries(head_of(rows.X)), skip_check_array=True)
     with client_of(ranker.estimator).as_current():
-        every = train = loaded(rows)
+        all_rows = train = loaded(rows)
         valid = None if validation is None else loaded(validation)
-        max_grade, refit = highest_grade(every, valid), None
+        max_grade, refit = highest_grade(all_rows, valid), None
         if ranker.max_queries is not None or ranker.validation_fraction is not None:
-            used, held_out = chosen(every, ranker)
-            train = _cut(every, used)
+            used, held_out = chosen(all_rows, ranker)
+            train = _cut(all_rows, used)
             if len(held_out):
-                valid, refit = _cut(every, held_out), _cut(every, np.append(used, held_out))
+                valid, refit = _cut(all_rows, held_out), _cut(all_rows, np.append(used, held_out))
         in_memory = None if valid is None else drawn(valid, ranker).check().part()
-        return on_workers(train), in_memory, refit and on_workers(refit), max_grade, every
+        return on_workers(train), in_memory, refit and on_workers(refit), max_grade, all_rows
 
 
 def client_of(estimator: Estimator) -> Client:

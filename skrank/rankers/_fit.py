@@ -306,17 +306,17 @@ def trained_start(
 
     Its scores are scaled to the standard deviation `scale`; None: they are not scaled.
     """
-    known, fitted = _SHARED.get() if shared else None, None
-    if known is not None:
+    cache, fitted = _SHARED.get() if shared else None, None
+    if cache is not None:
         queries = train.queries
         key = joblib.hash([init, train.X, train.y, train.weights, queries.ids, queries.sizes])
-        fitted = known.get(key)
+        fitted = cache.get(key)
     if fitted is None:
         fit = Fit(kind, cloned(init), replace(train, params={}))
         fit.run()
         fitted = fit.estimator
-        if known is not None:
-            known[key] = fitted
+        if cache is not None:
+            cache[key] = fitted
     start = Start(fitted, 1.0)
     if scale is None:
         return start
@@ -398,8 +398,8 @@ class Validator:
 
     def log_of(self, rounds: Iterable[ArrayLike]) -> Log:
         """Values of the metrics for the scores of each round."""
-        means = [self.means(scores) for scores in rounds]
-        return {name: [of_round[name] for of_round in means] for name in self.plans}
+        log = [self.means(scores) for scores in rounds]
+        return {name: [means[name] for means in log] for name in self.plans}
 
     def __call__(self, y_true: np.ndarray, y_pred: np.ndarray) -> list[tuple[str, float, bool]]:
         """Name, value and direction of each metric."""

@@ -54,4 +54,4 @@ def _scores_of_rounds(estimator: Estimator, X: Table) -> Iterator[np.ndarray]:
     """Scores after each round: predictions, or the expected grade of a classifier."""
     if not hasattr(estimator, "staged_predict_proba"):
         return estimator.staged_predict(X)
-    return (each @ estimator.classes_ for each in estimator.staged_predict_proba(X))
+    return (shares @ estimator.classes_ for shares in estimator.staged_predict_proba(X))

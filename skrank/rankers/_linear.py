@@ -21,7 +21,7 @@ from skrank.objectives.base import metric_of, metric_or_objective
 from skrank.rankers._base import Ranker
 from skrank.rankers._dask import drawn, highest_grade, loaded, refuse_unjudged
 from skrank.rankers._fit import VALIDATION, Fit, Validator
-from skrank.rankers._linear_features import feature_names, fitted, mean_columns, transformed
+from skrank.rankers._linear_features import feature_names, fit_features, mean_columns, transformed
 from skrank.rankers._linear_training import LinearTraining, Solution, Steps, products, stages
 from skrank.rankers._rows import Part, Rows
 from skrank.scoring import RankingScorer
@@ -235,10 +235,10 @@ class LinearRanker(Ranker):
         with progress(self.progress, None, "steps") as bar:
             self.alpha_, weights, self.n_iter_ = self._solution(training, valid_part, bar)
             if everything is not None:
-                known = dict(zip(names, weights, strict=True))
+                weight_of = dict(zip(names, weights, strict=True))
                 training, names = self._training(everything)
                 # weights of standardised features are a start: their scale hardly differs
-                start = training.start(np.array([known.get(name, 0.0) for name in names]))
+                start = training.start(np.array([weight_of.get(name, 0.0) for name in names]))
                 alphas = np.array([self.alpha_])
                 ((_, weights, self.n_iter_),) = training.path(alphas, start, Steps(bar))
         self.coef_ = weights / training.scale
@@ -291,6 +291,7 @@ class LinearRanker(Ranker):
         return np.unique([check.check_number("alpha", alpha, 0, 1e9) for alpha in alphas])[::-1]
 
     def _stages(self) -> list[Objective]:
+        """The objectives of the training, after checks of the options."""
         options = self._options()
         smoothing = options["smoothing"]
         if smoothing is not None:
@@ -308,7 +309,7 @@ class LinearRanker(Ranker):
         weights = np.ones(len(queries)) if weights is None else weights
         options = self._options()
         grades = queries.centered(y)
-        self.feature_map_, features = fitted(
+        self.feature_map_, features = fit_features(
             self.features, X, options["categorical_features"], queries, grades
         )
         # If levels of a category hardly tell documents apart, their mean grades hardly differ.

@@ -26,7 +26,7 @@ _FEW_LEVELS = 4  # number up to which each level has a weight
 _FOLDS = 5  # of rows, for the target encoding of training rows
 
 
-def fitted(
+def fit_features(
     features: str | TransformerMixin,
     X: Table,
     categorical: Columns | None,
