@@ -324,13 +324,6 @@ class Ranker(BaseEstimator):
             setattr(clone, name, cloned(getattr(self, name), safe=False))
         return clone
 
-    def __dask_tokenize__(self) -> object:
-        # Dask knows a dataclass by its fields: rankers with the same parameters, but trained on
-        # different rows, would be the same
-        from dask.base import normalize_token
-
-        return normalize_token([type(self), vars(self)])
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         # ensembles of scikit-learn use a ranker as a regressor: it predicts one number per row

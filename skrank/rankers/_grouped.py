@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
 from inspect import signature
 from operator import attrgetter
 from typing import Any, ClassVar
@@ -31,7 +30,6 @@ from skrank.rankers._rows import Part, Rows, categories_of, features, with_categ
 from skrank.scoring import RankingScorer
 
 
-@dataclass(eq=False, repr=False)
 class GroupedRanker(MetaEstimatorMixin, Ranker):
     """A ranker of LightGBM, XGBoost or CatBoost, for all tools of scikit-learn.
 
@@ -173,20 +171,37 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
 
     _inner: ClassVar[tuple[str, ...]] = ("estimator", "init")
     _defaults: ClassVar[Options] = {"unjudged": "raise", "refit": False}
+    _categories: dict[object, object]
+    _named_columns: set[object]
 
-    estimator: Estimator
-    _: KW_ONLY
-    objective: str | Metric | Objective | None = None
-    eval_metric: str | Metric | Sequence[str | Metric] | None = None
-    validation_fraction: float | None = None
-    early_stopping_rounds: int | str | None = "auto"
-    init: str | Estimator | None = None
-    init_scale: float | None = 1.0
-    max_queries: int | None = None
-    options: Options | None = None
-    scoring: str | Metric | RankingScorer = "ndcg@10"
-    progress: bool | None = None
-    random_state: RandomState = None
+    def __init__(
+        self,
+        estimator: Estimator,
+        *,
+        objective: str | Metric | Objective | None = None,
+        eval_metric: str | Metric | Sequence[str | Metric] | None = None,
+        validation_fraction: float | None = None,
+        early_stopping_rounds: int | str | None = "auto",
+        init: str | Estimator | None = None,
+        init_scale: float | None = 1.0,
+        max_queries: int | None = None,
+        options: Options | None = None,
+        scoring: str | Metric | RankingScorer = "ndcg@10",
+        progress: bool | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.estimator = estimator
+        self.objective = objective
+        self.eval_metric = eval_metric
+        self.validation_fraction = validation_fraction
+        self.early_stopping_rounds = early_stopping_rounds
+        self.init = init
+        self.init_scale = init_scale
+        self.max_queries = max_queries
+        self.options = options
+        self.scoring = scoring
+        self.progress = progress
+        self.random_state = random_state
 
     def fit(
         self,

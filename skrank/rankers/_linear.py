@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -27,7 +27,6 @@ from skrank.rankers._rows import Part, Rows
 from skrank.scoring import RankingScorer
 
 
-@dataclass(eq=False, repr=False)
 class LinearRanker(Ranker):
     """A linear ranker whose weights maximise a ranking metric.
 
@@ -167,20 +166,39 @@ class LinearRanker(Ranker):
         "categorical_features": None, "smoothing": None, "max_iter": 200, "tol": 1e-6,
         "max_rows": 1_000_000, "unjudged": "raise",
     }  # fmt: skip
+    coef_: np.ndarray
+    alpha_: float
+    max_grade_: int
+    evals_result_: dict[str, dict[str, list[float]]]
 
-    objective: str | Metric | Objective = "gap"
-    _: KW_ONLY
-    alpha: float | Sequence[float] = 1e-3
-    eval_metric: str | Metric | None = None
-    validation_fraction: float | None = None
-    early_stopping_rounds: int | str | None = "auto"
-    features: str | TransformerMixin = "auto"
-    positive: bool = False
-    max_queries: int | None = None
-    options: Options | None = None
-    scoring: str | Metric | RankingScorer = "ndcg@10"
-    progress: bool | None = None
-    random_state: RandomState = None
+    def __init__(
+        self,
+        objective: str | Metric | Objective = "gap",
+        *,
+        alpha: float | Sequence[float] = 1e-3,
+        eval_metric: str | Metric | None = None,
+        validation_fraction: float | None = None,
+        early_stopping_rounds: int | str | None = "auto",
+        features: str | TransformerMixin = "auto",
+        positive: bool = False,
+        max_queries: int | None = None,
+        options: Options | None = None,
+        scoring: str | Metric | RankingScorer = "ndcg@10",
+        progress: bool | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.objective = objective
+        self.alpha = alpha
+        self.eval_metric = eval_metric
+        self.validation_fraction = validation_fraction
+        self.early_stopping_rounds = early_stopping_rounds
+        self.features = features
+        self.positive = positive
+        self.max_queries = max_queries
+        self.options = options
+        self.scoring = scoring
+        self.progress = progress
+        self.random_state = random_state
 
     def _predict(self, X: Table) -> np.ndarray:
         features = transformed(self.feature_map_, X)
@@ -224,7 +242,7 @@ class LinearRanker(Ranker):
         if valid is not None:
             valid_part = valid.check(unjudged=unjudged).part()
         self.max_grade_ = max(max_grade, rows.max_grade(valid_part))
-        self.evals_result_: dict[str, dict[str, list[float]]] = {}
+        self.evals_result_ = {}
         part = _part_of_positive_weight(rows, chosen)
         everything = None
         if len(held_out) and np.ndim(self.alpha):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -27,7 +26,6 @@ from skrank.scoring import RankingScorer
 Named: TypeAlias = tuple[str, Estimator]
 
 
-@dataclass(eq=False, repr=False)
 class RankerMean(MetaEstimatorMixin, Ranker):
     """The mean of the scores of several rankers.
 
@@ -96,10 +94,16 @@ class RankerMean(MetaEstimatorMixin, Ranker):
 
     _inner: ClassVar[tuple[str, ...]] = ("estimators",)
 
-    estimators: Sequence[Estimator | Named]
-    _: KW_ONLY
-    weights: Sequence[float] | None = None
-    scoring: str | Metric | RankingScorer = "ndcg@10"
+    def __init__(
+        self,
+        estimators: Sequence[Estimator | Named],
+        *,
+        weights: Sequence[float] | None = None,
+        scoring: str | Metric | RankingScorer = "ndcg@10",
+    ) -> None:
+        self.estimators = estimators
+        self.weights = weights
+        self.scoring = scoring
 
     def _predict(self, X: Table) -> np.ndarray:
         total = np.zeros(X.shape[0])

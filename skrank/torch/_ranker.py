@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -50,7 +49,6 @@ _SET_ELSEWHERE = {
 }
 
 
-@dataclass(eq=False, repr=False)
 class NeuralRanker(Ranker):
     """A neural network trained on a ranking metric, as an estimator of scikit-learn.
 
@@ -158,20 +156,36 @@ class NeuralRanker(Ranker):
     """
 
     _defaults: ClassVar[Options] = {"standardize": True, "max_queries": None, "unjudged": "raise"}
+    net_: NeuralNet
 
-    objective: str | Metric | Objective = "gap"
-    _: KW_ONLY
-    hidden: Sequence[int] | int = (64, 32)
-    epochs: int = 100
-    learning_rate: float = 1e-3
-    eval_metric: str | Metric | Sequence[str | Metric] | None = None
-    validation_fraction: float | None = None
-    early_stopping_rounds: int | str | None = "auto"
-    net_params: Options | None = None
-    options: Options | None = None
-    scoring: str | Metric | RankingScorer = "ndcg@10"
-    progress: bool | None = None
-    random_state: RandomState = None
+    def __init__(
+        self,
+        objective: str | Metric | Objective = "gap",
+        *,
+        hidden: Sequence[int] | int = (64, 32),
+        epochs: int = 100,
+        learning_rate: float = 1e-3,
+        eval_metric: str | Metric | Sequence[str | Metric] | None = None,
+        validation_fraction: float | None = None,
+        early_stopping_rounds: int | str | None = "auto",
+        net_params: Options | None = None,
+        options: Options | None = None,
+        scoring: str | Metric | RankingScorer = "ndcg@10",
+        progress: bool | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.objective = objective
+        self.hidden = hidden
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.eval_metric = eval_metric
+        self.validation_fraction = validation_fraction
+        self.early_stopping_rounds = early_stopping_rounds
+        self.net_params = net_params
+        self.options = options
+        self.scoring = scoring
+        self.progress = progress
+        self.random_state = random_state
 
     def predict(self, X: Table) -> np.ndarray:
         """Score rows: within a query, higher ranks first.

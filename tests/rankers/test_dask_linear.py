@@ -119,9 +119,3 @@ def test_bad_collections_and_parameters(changes, message):
     arrays = {name: on_dask(one) for name, one in given.items() if isinstance(one, np.ndarray)}
     with pytest.raises(ValueError, match=message):
         fit_with(LinearRanker(), on_dask(DATA.X), on_dask(LABELS), given | arrays)
-
-
-def test_dask_tells_rankers_of_other_rows_apart():
-    rankers = (LinearRanker().fit(DATA.X, labels, QID) for labels in (LABELS, LABELS > 1))
-    first, second = map(dask.base.tokenize, rankers)
-    assert first != second
