@@ -356,8 +356,7 @@ class _Search:
         except Exception as error:
             if not isinstance(error, optuna.TrialPruned):
                 self.errors[booster] = error
-                text = f"trial {trial.number} of {booster} failed, and the search goes on: {error}"
-                warn(text)
+                warn(f"trial {trial.number} of {booster} failed, and the search goes on: {error}")
             raise
 
     def _mean(self, trial: optuna.Trial, booster: str) -> float:

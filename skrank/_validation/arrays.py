@@ -187,9 +187,7 @@ def _distinct(ids: np.ndarray, groups: ArrayLike) -> np.ndarray:
     if isinstance(groups, (list, tuple)) and ids.ndim == 1:
         types = set(map(type, groups))
         if len(types) > 1 or (kind == "f" and types == {int}):
-            objects = np.empty(len(groups), dtype=object)
-            objects[:] = groups
-            return objects
+            return np.array(groups, dtype=object)
     if kind in "ST":  # pandas supports neither bytes nor strings of variable width
         return ids.astype(object)
     return ids.astype(np.float64) if kind == "f" and size not in (4, 8) else ids
@@ -268,8 +266,7 @@ def without_index(y: Any) -> ArrayLike:
 
 def refuse_text(name: str, labels: np.ndarray) -> None:
     """Refuse labels that are text, also if it looks like numbers."""
-    text = first_text(labels)
-    if text is not None:
+    if (text := first_text(labels)) is not None:
         raise ValueError(
             f"{name} holds text, such as {text!r}, where labels are expected: convert numbers by "
             "astype(float), and give each text a grade, such as {'bad': 0, 'good': 1}."

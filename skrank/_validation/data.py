@@ -241,8 +241,7 @@ def check_times(times: np.ndarray, name: str) -> np.ndarray:
             f"{name} are strings, and '10' sorts before '4': give time=, a mapping from query id "
             "to a number or a date, for example with int or pandas.to_datetime."
         )
-    missing = np.count_nonzero(pd.isna(times))
-    if missing:
+    if missing := np.count_nonzero(pd.isna(times)):
         raise ValueError(f"{name} have no value for {missing} queries: give one for each.")
     return times
 

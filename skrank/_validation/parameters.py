@@ -6,7 +6,7 @@ import difflib
 import math
 import reprlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from decimal import Decimal
 from itertools import pairwise
 from numbers import Integral, Real
@@ -278,13 +278,10 @@ def check_gains(parameter: str, gains: Sequence[float]) -> None:
 
 def check_range(parameter: str, value: Any) -> tuple[float, float]:
     """A pair of the lowest and the highest value, which may be infinite."""
-    if not isinstance(value, (str, bytes)):
-        try:
-            low, high = map(float, value)
-            if low < high:
-                return low, high
-        except (TypeError, ValueError):
-            pass
+    with suppress(TypeError, ValueError):
+        low, high = map(float, value)
+        if low < high and not isinstance(value, (str, bytes)):
+            return low, high
     raise ValueError(
         f"{parameter}={value!r} must be a pair of the lowest and the highest value, such as "
         "(0, 1) or (0, math.inf)."

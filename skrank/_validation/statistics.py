@@ -139,12 +139,9 @@ def check_importance(weights: ArrayLike | None, n_queries: int) -> np.ndarray | 
 
 
 def check_complete(
-    who: str, scores: ArrayLike, nan: str, weights: ArrayLike | None, remedy: str = ""
+    scores: ArrayLike, nan: str, weights: ArrayLike | None
 ) -> tuple[np.ndarray, np.ndarray | None, int]:
-    """Scores and weights of the queries on which all systems have a value; number of the others.
-
-    In errors, `who` is what needs the scores, and `remedy` ends the sentence on what to do.
-    """
+    """Scores and weights of the queries on which all systems have a value; number of the others."""
     check_same_index(scores=scores, weights=weights)
     matrix = check_score_matrix(scores, nan)
     weight = check_importance(weights, len(matrix))
@@ -152,8 +149,8 @@ def check_complete(
     size = int(used.sum())
     if size < 2:
         raise ValueError(
-            f"{size} of the queries have values of all systems (and a weight above 0), and {who} "
-            f"needs 2: leave out systems with many NaNs{remedy}."
+            f"{size} of the queries have values of all systems (and a weight above 0), and the "
+            "test needs 2: leave out systems with many NaNs, or test the pairs one by one."
         )
     return matrix[used], None if weight is None else weight[used], len(matrix) - size
 

@@ -86,7 +86,6 @@ _TREES: dict[tuple[str, ...], dict[str, Range]] = {  # by module and classes
         "learning_rate": _RATE,
     },
 }
-_LINEAR: dict[str, Range] = {"alpha": Range(1e-5, 0.1, (1e-4, 1e-3, 1e-2))}
 _START: dict[str, Range] = {"init_scale": Range(0.2, 5.0, (0.5, 1.0, 2.0))}
 
 
@@ -149,7 +148,7 @@ def search_space(estimator: Estimator) -> SearchSpace:
     {'alpha': [0.0001, 0.001, 0.01]}
     """
     if is_instance(estimator, "skrank", "LinearRanker"):
-        return SearchSpace(_LINEAR)
+        return SearchSpace({"alpha": Range(1e-5, 0.1, (1e-4, 1e-3, 1e-2))})
     inner, start = estimator, {}
     if is_instance(estimator, "skrank", "GroupedRanker"):
         inner, start = estimator.estimator, {} if estimator.init is None else _START

@@ -90,9 +90,8 @@ def _of_column(values: np.ndarray, only_heavy: bool) -> tuple[float, float]:
     distance = np.abs(values - center)
     distance = np.sort(distance[distance > 0])
     scale = distance[int(_NEAR * len(distance))]
-    if only_heavy and _kurtosis(_signed(values, center, scale)) >= _LOWER * before:
-        return 0.0, np.nan
-    if scale * largest < np.finfo(np.float64).tiny:
+    stays_heavy = only_heavy and _kurtosis(_signed(values, center, scale)) >= _LOWER * before
+    if stays_heavy or scale * largest < np.finfo(np.float64).tiny:
         return 0.0, np.nan
     return float(center * largest), float(scale * largest)
 

@@ -55,15 +55,11 @@ class CatBoost(Booster):
             arguments["cat_features"] = [list(train.X).index(name) for name in names] or None
         if valid is not None:
             params = estimator.get_params()
-            columns = {
-                name: arguments.get(name) or params.get(name) for name in self.column_parameters
-            }
-            arguments["eval_set"] = import_booster("catboost").Pool(
-                valid.X,
-                valid.y,
-                baseline=valid.start,
-                **columns | self._queries_and_weights(valid, "weight"),
-            )
+            columns = self._queries_and_weights(valid, "weight")
+            for name in self.column_parameters:
+                columns[name] = arguments.get(name) or params.get(name)
+            pool = import_booster("catboost").Pool
+            arguments["eval_set"] = pool(valid.X, valid.y, baseline=valid.start, **columns)
             arguments["early_stopping_rounds"] = fit.patience
             if fit.patience is None:
                 if arguments.get("use_best_model") or params.get("use_best_model"):

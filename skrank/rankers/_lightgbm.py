@@ -44,9 +44,8 @@ class LightGBM(Booster):
             # LightGBM: it takes weights per row; raises if they vary inside a query
             check.query_weights(train.weights, train.queries)
         arguments["init_score"] = train.start  # no base score is added to it
-        arguments["callbacks"] = [
-            *(arguments.get("callbacks") or ()), lambda _: fit.bar.update(1)
-        ]  # fmt: skip
+        callbacks = arguments.get("callbacks") or ()
+        arguments["callbacks"] = [*callbacks, lambda _: fit.bar.update(1)]
         if valid is not None:
             arguments |= self._validation(fit, valid)
         try:
@@ -80,9 +79,8 @@ class LightGBM(Booster):
         if fit.metrics:
             added["eval_metric"] = Validator(valid, fit.metrics)
         if fit.patience is not None:  # LightGBM: stops by a callback
-            stop = import_booster("lightgbm").early_stopping(
-                fit.patience, first_metric_only=True, verbose=False
-            )
+            early_stopping = import_booster("lightgbm").early_stopping
+            stop = early_stopping(fit.patience, first_metric_only=True, verbose=False)
             added["callbacks"] = [*fit.arguments["callbacks"], stop]
         return added
 

@@ -85,15 +85,12 @@ def _default(kind: str, X: Table, categorical: np.ndarray) -> TransformerMixin:
         ("levels", make_pipeline(objects, one_hot), few),
         ("means", make_pipeline(objects, _target_encoder()), categorical & ~few),
     ]
-    return ColumnTransformer(
-        [
-            (name, step, [names[number] for number in np.flatnonzero(chosen)])
-            for name, step, chosen in steps
-            if chosen.any()
-        ],
-        sparse_threshold=1.0,
-        verbose_feature_names_out=False,
-    )
+    transformers = [
+        (name, step, [names[number] for number in np.flatnonzero(columns)])
+        for name, step, columns in steps
+        if columns.any()
+    ]
+    return ColumnTransformer(transformers, sparse_threshold=1.0, verbose_feature_names_out=False)
 
 
 def _of_numbers(kind: str, X: Table) -> Pipeline:
@@ -102,14 +99,9 @@ def _of_numbers(kind: str, X: Table) -> Pipeline:
     center, scale = np.zeros(values.shape[1]), np.full(values.shape[1], np.nan)
     if kind != "standard":
         center, scale = center_and_scale(values, only_heavy=kind == "auto")
-    return make_pipeline(
-        FunctionTransformer(
-            signed_log,
-            feature_names_out="one-to-one",
-            kw_args={"center": center, "scale": scale},
-        ),
-        RidgeImputer(),
-    )
+    constants = {"center": center, "scale": scale}
+    logs = FunctionTransformer(signed_log, feature_names_out="one-to-one", kw_args=constants)
+    return make_pipeline(logs, RidgeImputer())
 
 
 def _target_encoder() -> TargetEncoder:

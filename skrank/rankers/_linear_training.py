@@ -271,15 +271,13 @@ class LinearTraining:
             gradient = slopes / mass + 2 * alpha * weights
             return (total / mass + alpha * weights @ weights) / unit, gradient / unit
 
+        bounds = None
+        if self.positive:
+            weights, bounds = np.maximum(weights, 0), [(0, None)] * len(weights)
         result = minimize(
-            loss,
-            np.maximum(weights, 0) if self.positive else weights,
-            jac=True,
-            method="L-BFGS-B",
-            callback=steps,
-            bounds=[(0, None)] * len(weights) if self.positive else None,
+            loss, weights, jac=True, method="L-BFGS-B", callback=steps, bounds=bounds,
             options={"maxiter": self.max_iter, "ftol": self.tol, "gtol": 1e-9},
-        )
+        )  # fmt: skip
         return result.x, result.nit
 
     def _newton_steps(

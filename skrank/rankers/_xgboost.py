@@ -204,14 +204,10 @@ def _dmatrix(
     if feature_weights is None:
         feature_weights = getattr(estimator, "feature_weights", None)
     return make(
-        part.X,
-        part.y,
+        part.X, part.y, base_margin=part.start,
         group=part.queries.sizes if grouped else None,
         weight=part.query_weights if grouped else part.weights,
-        base_margin=part.start,
-        missing=estimator.missing,
-        feature_types=estimator.feature_types,
-        feature_weights=feature_weights,
-        enable_categorical=estimator.enable_categorical,
+        missing=estimator.missing, feature_types=estimator.feature_types,
+        feature_weights=feature_weights, enable_categorical=estimator.enable_categorical,
         nthread=estimator.n_jobs,
-    )
+    )  # fmt: skip

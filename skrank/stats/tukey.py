@@ -83,9 +83,7 @@ def tukey_hsd(
     """
     confidence, alpha = check.check_confidence(confidence)
     n_resamples, seed = check.check_draws(n_resamples, random_state)
-    kept, weight, n_dropped = check.check_complete(
-        "the test", scores, nan, weights, ", or test the pairs one by one"
-    )
+    kept, weight, n_dropped = check.check_complete(scores, nan, weights)
     share = np.full(len(kept), 1 / len(kept)) if weight is None else weight / weight.sum()
     first, second = np.triu_indices(kept.shape[1], 1)
     mean = share @ kept
