@@ -51,22 +51,20 @@ def predicted_scores(
     values = np.asarray(getattr(estimator, response_method)(X, **params))
     if response_method == "predict_proba":
         return values @ _grades_of_classes(estimator)
+    who = f"{response_method} of {type(estimator).__name__}"
     if values.ndim == 0:
         kind = type(values.item()).__name__
-        raise TypeError(
-            f"{response_method} of {type(estimator).__name__} returns {kind}, not an array with "
-            "one score per row."
-        )
+        raise TypeError(f"{who} returns {kind}, not an array with one score per row.")
     if values.ndim == 2 and values.shape[1] > 1:
         raise ValueError(
-            f"{response_method} of {type(estimator).__name__} returns {values.shape[1]} values per "
-            "row instead of one score: use a regressor, or a classifier with predict_proba."
+            f"{who} returns {values.shape[1]} values per row instead of one score: use a "
+            "regressor, or a classifier with predict_proba."
         )
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     if len(values) != n_rows:
         raise ValueError(
-            f"{response_method} of {type(estimator).__name__} returns {len(values)} scores for "
-            f"{n_rows} rows: it must return one score per row."
+            f"{who} returns {len(values)} scores for {n_rows} rows: it must return one score per "
+            "row."
         )
     return values.reshape(len(values))
 

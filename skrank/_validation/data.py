@@ -279,10 +279,11 @@ def check_every_grade(labels: np.ndarray, name: str) -> None:
 
 def check_learnable(inverse: np.ndarray, metric: object, queries: RowsByQuery) -> None:
     """Check that `inverse`, one over the best value of each query, is finite."""
-    if (query := first(~np.isfinite(inverse))) >= 0:
+    finite = np.isfinite(inverse)
+    if not finite.all():
         raise ValueError(
-            f"the best value of {metric} for query {queries.name(query)} is too near to 0 to "
-            "divide by: scale the labels or their gains up."
+            f"the best value of {metric} for query {queries.name(int(np.argmin(finite)))} is too "
+            "near to 0 to divide by: scale the labels or their gains up."
         )
 
 
