@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._boosters import adapters
 from skrank._engine.judgments import Judgments
-from skrank._engine.queries import Queries
 from skrank._typing import Weights
 from skrank.metrics import Metric
 from skrank.objectives import Objective
@@ -214,11 +213,10 @@ def _trained_grade(dataset: lightgbm.Dataset) -> int:
 def _judge(data: adapters.Supplied) -> tuple[Judgments, Weights, int | None]:
     """Judgments, weights per query and the highest grade."""
     source = "the lightgbm.Dataset" if hasattr(data.owner, "get_label") else "LightGBM's data"
-    sizes = check.check_group_sizes(data.sizes, len(data.labels), source)
+    judgments = adapters.judgments_of(data, source)
     rows = getattr(data.owner, "used_indices", None)
     if rows is not None and data.owner.reference.get_group() is not None:
         # LightGBM does not warn if a subset has only some rows of a query
         check.check_whole_queries(data.owner.reference.get_group(), rows)
-    queries = Queries.from_sizes(sizes)
-    weights = check.query_weights(data.weights, queries, name="weight")
-    return Judgments(adapters.as_written(data.labels), queries), weights, data.max_grade
+    weights = check.query_weights(data.weights, judgments.queries, name="weight")
+    return judgments, weights, data.max_grade

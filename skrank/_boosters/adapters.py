@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.metric import Measured, Plan, measure
+from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
 from skrank._engine.threads import compiled
 from skrank._typing import Reduced, Weights
@@ -110,6 +111,14 @@ def as_written(labels: np.ndarray) -> np.ndarray:
         return labels.astype(np.float64)
     values, places = np.unique(labels, return_inverse=True)
     return np.array([float(str(value)) for value in values])[places]
+
+
+def judgments_of(
+    data: Supplied, source: str, remedy: str = "group= (sizes of consecutive queries)"
+) -> Judgments:
+    """Judgments of a data set; errors about its queries name `source` and what to pass to it."""
+    sizes = check.check_group_sizes(data.sizes, len(data.labels), source, remedy)
+    return Judgments(as_written(data.labels), Queries.from_sizes(sizes))
 
 
 def objective_of(x: str | Metric | Objective, **options: object) -> Objective:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skrank import _validation as check
-from skrank._boosters.adapters import Supplied, as_written, import_booster
+from skrank._boosters.adapters import Supplied, as_written, import_booster, judgments_of
 from skrank._engine.judgments import Judgments
 from skrank._engine.metric import Measured
-from skrank._engine.queries import Queries
 from skrank._typing import Weights
 from skrank.metrics import Metric
 
@@ -50,30 +49,27 @@ def judge_part(data: Supplied, *, training: bool = False) -> tuple[Judgments, We
     try:
         if training:
             data = data.at_least(check.highest_grade(as_written(data.labels)))
-        sizes, weights = sizes_and_weights(data)
-        queries = Queries.from_sizes(sizes)
-        if weights is not None:
-            check.check_weights(weights, lambda query: f"weight of query {queries.name(query)}")
-        judgments = Judgments(as_written(data.labels), queries)
+        judgments = judgments_of(data, "the DMatrix", "qid= (a query id per row, ascending)")
+        weights = _weights(data, judgments)
     except Exception as error:
         max_over_workers(1, error)
         raise
     return judgments, weights, max_over_workers(data.max_grade or 0) or None
 
 
-def sizes_and_weights(data: Supplied) -> tuple[np.ndarray, np.ndarray | None]:
-    """Size and weight of each query that has rows."""
-    remedy = "qid= (a query id per row, ascending)"
-    sizes = check.check_group_sizes(data.sizes, len(data.labels), "the DMatrix", remedy)
+def _weights(data: Supplied, judgments: Judgments) -> Weights:
+    """Weight of each query that has rows."""
     if data.weights is None or data.sizes is None:
-        return sizes, None
+        return None
     if len(data.weights) != len(data.sizes):
         raise ValueError(
             f"the DMatrix has {len(data.weights)} weights for {len(data.sizes)} queries: give one "
             "weight per query, such as weight=w[numpy.unique(qid, return_index=True)[1]] of "
             "weights of rows."
         )
-    return sizes, data.weights[data.sizes > 0].astype(np.float64)
+    weights = data.weights[data.sizes > 0].astype(np.float64)
+    queries = judgments.queries
+    return check.check_weights(weights, lambda query: f"weight of query {queries.name(query)}")
 
 
 def judge_for_training(data: Supplied) -> tuple[Judgments, Weights, int | None]:

@@ -12,10 +12,7 @@ from skrank._validation.arrays import first
 
 
 def check_group_sizes(
-    sizes: Sequence[int] | np.ndarray | None,
-    n_rows: int,
-    source: str,
-    remedy: str = "group= (sizes of consecutive queries)",
+    sizes: Sequence[int] | np.ndarray | None, n_rows: int, source: str, remedy: str
 ) -> np.ndarray:
     """Sizes of consecutive queries as int64, without empty queries; their sum must be `n_rows`."""
     if sizes is None or len(sizes) == 0:

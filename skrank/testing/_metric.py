@@ -244,6 +244,10 @@ def boosters_train_on_it(case: Case) -> None:
         objective = LambdaRank(case.metric, tie_order="stable")
     except ValueError:
         raise Inapplicable("LambdaRank does not train on it") from None
+    data, settled = judged_lists(3), case.settled.on_scale(3)
+    reverse = per_query(settled, data.with_scores(-data.scores))
+    no_order = "the order of a list does not change its value: set orderless = True"
+    hold(not np.allclose(per_query(settled, data), reverse, equal_nan=True), no_order)
     check_boosters(objective.on_scale(3))
 
 

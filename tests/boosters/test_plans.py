@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import skrank
-from tests.helpers.boosters import METRICS, Data, LightGBM, XGBoost
+from tests.helpers.boosters import LIBRARIES, METRICS, Data, XGBoost
 
-both = pytest.mark.parametrize("library", [LightGBM, XGBoost])
+both = pytest.mark.parametrize("library", LIBRARIES)
 
 
 DRAWING = [
@@ -114,7 +114,7 @@ CHANGES = {
     ("library", "change"),
     [
         (library, change)
-        for library in (LightGBM, XGBoost)
+        for library in LIBRARIES
         for change in CHANGES
         if (library, change) != (XGBoost, "labels in place")  # its get_label is a copy
     ],

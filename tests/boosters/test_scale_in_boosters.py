@@ -9,7 +9,7 @@ import pytest
 import skrank
 import skrank.lightgbm
 import skrank.xgboost
-from tests.helpers.boosters import LGB, Data, LightGBM, XGBoost
+from tests.helpers.boosters import LGB, LIBRARIES, Data, LightGBM, XGBoost
 
 METRICS = ["err", "rbp", "gap"]
 SCALE = r"err depends on the highest grade"
@@ -53,7 +53,7 @@ def test_lgbm_ranker(train, max_grade):
         assert found == pytest.approx(by_hand(ranker.predict(LOW.X)))
 
 
-@pytest.mark.parametrize("library", [LightGBM, XGBoost])
+@pytest.mark.parametrize("library", LIBRARIES)
 def test_outside_of_a_training(library, train):
     make = library.module.eval_metric
 

@@ -102,3 +102,6 @@ class XGBoost:
     @staticmethod
     def scores(booster, data):
         return booster.predict(data.matrix(), output_margin=True)
+
+
+LIBRARIES = (LightGBM, XGBoost)
