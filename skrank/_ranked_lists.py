@@ -70,15 +70,15 @@ def rank(
     check.check_same_index(scores=scores, groups=groups, ids=ids)
     values = check.as_vector("scores", check.without_index(scores))
     queries = queries_of(groups, scores, len(values))
-    ordered = queries.gather(values)
-    check_scores(queries, ordered)
+    by_query = queries.gather(values)
+    check_scores(queries, by_query)
     documents = np.arange(len(values))
     if ids is not None:
         documents = check.as_ids("ids", ids, len(values), "document")
         _check_distinct(queries, documents)
 
-    no_labels = np.zeros(len(ordered), np.uint8)  # ranks depend on scores alone
-    order, ranked = rank_codes(queries, ordered, no_labels)
+    no_labels = np.zeros(len(by_query), np.uint8)  # ranks depend on scores alone
+    order, ranked = rank_codes(queries, by_query, no_labels)
     first = np.repeat(queries.indptr[:-1], queries.sizes)
     stable_rank = np.arange(1, len(values) + 1) - first
     listed = stable_rank <= np.repeat(ranked.retrieved, queries.sizes)
@@ -88,13 +88,14 @@ def rank(
             "qid": queries.ids[queries.row_query[listed]],
             "rank": stable_rank[listed],
             "docid": queries.gather(documents)[rows],
-            "score": ordered[rows],
+            "score": by_query[rows],
         }
     )
     if ties != "stable":
-        tie = np.cumsum(ranked.tied[listed] == 0)
+        # `tied` is 1 if the score equals that of the rank above: 0 starts a block of ties
+        block = np.cumsum(ranked.tied[listed] == 0)
         how = {"average": "mean", "best": "min", "worst": "max"}[ties]
-        table["rank"] = table.groupby(tie)["rank"].transform(how)
+        table["rank"] = table.groupby(block)["rank"].transform(how)
     return table if k is None else table[stable_rank[listed] <= k].reset_index(drop=True)
 
 

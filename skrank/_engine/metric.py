@@ -35,7 +35,7 @@ Values = tuple[np.ndarray, np.ndarray | None]  # values of queries, and their we
 GEOMETRIC_FLOOR = 1e-5  # least value in a geometric mean, as in trec_eval
 _LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-200, 1e200  # outside, weights are divided by the largest
 _MOST_CACHED, _LONGEST_CACHED = 64, 2048  # most tables in the cache, and most ranks of a table
-_HUGE = 2.0**600  # a sum beside which the shift of a linear function is negligible
+_HUGE = 2.0**600  # a sum beside which the constant term of a linear function is lost in rounding
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -222,11 +222,11 @@ class Metric(Parameterised, ABC):
         judgments, weights = judge_rows(relevance, scores, groups, sample_weight)
         plan = self.bind(judgments)
         ranking = Ranking(judgments, scores)
-        ranking.warn_if_swapped()
+        ranking.warn_if_arguments_swapped()
         return judgments.queries.ids, measure(judgments, [ranking], [plan], weights)
 
     def on_scale(self, max_grade: int) -> Metric:
-        """The metric with this highest grade of the collection, if `needs_scale` is True."""
+        """The metric with its parameter `max_grade` set, if `needs_scale` is True; else itself."""
         if not self.needs_scale:
             return self
         changes: Options = {"max_grade": max_grade}  # a field of each metric that needs a scale
@@ -299,7 +299,8 @@ class Plan:
         reference to the scale. Tables of a metric with `reads_judgments` are not cached.
         """
         metric, judgments, longest = self.metric, self.judgments, self.judgments.queries.longest
-        # all that tables depend on, unless they read the judgments
+        # All that tables depend on, unless they read the judgments. The codes of unjudged documents
+        # are the last, with label 0: `n_labels` is where they start.
         labels = judgments.labels.tobytes(), judgments.n_labels
         key = metric, k, labels, self.max_grade, longest
         try:
@@ -307,9 +308,9 @@ class Plan:
         except TypeError:  # a parameter of a user's metric has no hash
             tables, hashable = None, False
         if tables is None:
-            result = f"the result of {type(metric).__name__}.tables() (such as QuadraticTables)"
+            name = f"the result of {type(metric).__name__}.tables() (such as QuadraticTables)"
             scale = self.scale
-            tables = check.check_kind(result, metric.tables(scale, k), Tables)  # type: ignore[type-abstract]
+            tables = check.check_kind(name, metric.tables(scale, k), Tables)  # type: ignore[type-abstract]
             tables.check_fit(judgments)
             if hashable and scale.cacheable and longest <= _LONGEST_CACHED:
                 _cache[key] = tables
@@ -321,7 +322,7 @@ class Plan:
     def relevant(self) -> np.ndarray:
         """Number of judged documents that are relevant."""
         relevant = self.tables.relevant.copy()
-        # a code without a label is not judged, whatever its gain in the tables
+        # codes of unjudged documents, which are not relevant even if a table gives them a gain
         relevant[self.judgments.n_labels :] = False
         return self.judgments.totals(relevant)
 
@@ -351,7 +352,8 @@ class Plan:
         """Change of the value per unit of the normalised sum, for training.
 
         In training all documents are retrieved and have labels, so that `condensed` has no effect.
-        The quotient by a power of two is exact.
+        Values are linear in the sum: the slope is the value at a huge sum, divided by this sum. The
+        quotient by a power of two is exact.
         """
         sizes = self.judgments.queries.sizes.astype(np.float64)
         shown = sizes if self.metric.k is None else np.minimum(sizes, self.metric.k)
@@ -469,19 +471,21 @@ def measure(
 def average(metric: Metric, values: np.ndarray, weights: np.ndarray) -> float:
     """Mean over queries: arithmetic, geometric, or a sum, by the parameter `average` of the metric.
 
-    A value of weight 0 may be NaN.
+    For "micro" it is arithmetic: the weights from `Metric.values` are then the denominators. A
+    value of weight 0 may be NaN.
     """
     counted = weights != 0
     if not counted.all():
         values, weights = values[counted], weights[counted]
     if len(weights) == 0:
         warn(
-            f"no query has a relevant document (of weight above 0): {metric} is NaN. Check the "
+            f"no query of weight above 0 has a relevant document: {metric} is NaN. Check the "
             'labels; in cross-validation, use fewer folds or QueryKFold(stratify="n_relevant").',
             RuntimeWarning,
         )
         return float("nan")
     if metric.average == "geometric":
+        # the last bits of np.log differ between processors
         values = elementwise(math.log, np.maximum(values, GEOMETRIC_FLOOR))
     if metric.average != "sum" and not _LEAST_WEIGHT < weights.max() < _LARGEST_WEIGHT:
         weights = weights / weights.max()  # else sums may overflow, or be subnormal numbers

@@ -86,7 +86,8 @@ def _of_text(text: str, parameters: Options) -> Metric:
     except ValueError as error:
         if prefix in peer_names.PEERS or parameters:
             raise
-        # without parameters, a text such as "P_5" or "MAP:top=5" may lack the prefix of its tool
+        # the text may lack the prefix of its tool: "P_5", or "MAP:top=5", whose MAP is not a tool;
+        # with parameters, the error may be about them
         raise missing_prefix(text) or error from None
 
 
@@ -127,7 +128,7 @@ def missing_prefix(text: str) -> ValueError | None:
     for tool in peer_names.PEERS:
         try:
             name = peer_names.read(tool, text)
-        except ValueError as error:
+        except ValueError as error:  # the tool has the name, but not for one metric of skrank
             return error
         if name is None:
             continue
@@ -317,7 +318,7 @@ def register(*names: str) -> Callable[[_M], _M]:
 def _clear_caches() -> None:
     """Clear the caches of texts, after a change of the registry."""
     cached_metric.cache_clear()
-    columns.cache_clear()
+    metrics_by_name.cache_clear()
 
 
 def _is_of_skrank(cls: type[Metric]) -> bool:
@@ -379,7 +380,7 @@ def registered() -> dict[str, type[Metric]]:
 
 
 @lru_cache(maxsize=256)
-def columns(name: str) -> Mapping[str, Metric]:
+def metrics_by_name(name: str) -> Mapping[str, Metric]:
     """Metrics of a text by their names in reports, in order."""
     prefix, text = peer_names.split_prefix(name)
     if prefix not in peer_names.PEERS:
@@ -432,7 +433,7 @@ def unique_metrics(
             item = f"ir_measures:{item}"  # the text of a measure is its name
         if isinstance(item, str) and prefix and not peer_names.split_prefix(item)[0]:
             item = f"{prefix}:{item}"
-        named = columns(item) if isinstance(item, str) else {str(item): metric(item)}
+        named = metrics_by_name(item) if isinstance(item, str) else {str(item): metric(item)}
         for full, value in named.items():
             name = full.removeprefix(f"{prefix}:")
             if chosen.setdefault(name, value) != value:

@@ -76,14 +76,14 @@ class Queries:
     def block(self, queries: slice) -> Queries:
         """Some consecutive queries of these, with their contiguous rows.
 
-        `order` has rows of all queries, so that errors name them: a block with it cannot `gather`
-        or `scatter`.
+        The numbers in `order` of a block are still those of the caller's rows, for errors. So a
+        block whose `order` is not None cannot `gather` or `scatter`.
         """
-        first, last, _ = queries.indices(len(self))
-        start, stop = int(self.indptr[first]), int(self.indptr[last])
+        first, end, _ = queries.indices(len(self))
+        start, stop = int(self.indptr[first]), int(self.indptr[end])
         return Queries(
             self.ids[queries],
-            self.indptr[first : last + 1] - start,
+            self.indptr[first : end + 1] - start,
             None if self.order is None else self.order[start:stop],
             self.first_query + first,
             self.first_row + start,
@@ -143,7 +143,8 @@ class Queries:
 class RankedCodes:
     """Codes in rank order, with ties and the number of retrieved documents: see `Ranked`.
 
-    `ids` are those of the queries, for messages. With `untied`, no documents are tied.
+    `ids` are those of the queries, for messages. If `untied` is True, no documents are tied;
+    otherwise they may be.
     """
 
     ids: np.ndarray
@@ -181,7 +182,7 @@ class RankedCodes:
 
     @cached_property
     def without_ties(self) -> bool:
-        """Whether no documents are tied."""
+        """Whether no retrieved documents of any query are tied."""
         return bool((self.first_tie == NO_TIE).all())
 
 
@@ -201,9 +202,11 @@ def queries_of(groups: ArrayLike | None, rows: ArrayLike, n_rows: int) -> Querie
 def rank_codes(
     queries: Queries, scores: np.ndarray, codes: np.ndarray, start: np.ndarray | None = None
 ) -> tuple[np.ndarray, RankedCodes]:
-    """Sort contiguous scores without NaN; the position of each rank in its query, and the codes.
+    """Sort contiguous scores without NaN inside each query.
 
-    The sort takes less time from `start`, the positions of similar scores, which is overwritten.
+    Returns, by rank, the position of the document in its query, and the codes. If `start` has the
+    positions that a call with similar scores returned, the sort starts from them, which takes less
+    time, and overwrites them.
     """
     order = np.empty(len(scores), np.int32) if start is None else start
     tied, retrieved = np.empty(len(codes), np.uint8), np.empty(len(queries), np.int64)
@@ -220,8 +223,9 @@ def rank_head(
 ) -> RankedCodes | None:
     """Codes of the first `depth` ranks at least, and of all documents tied with the last of these.
 
-    Of each query, only the first `retrieved` rows of the result are filled. None if so many
-    documents tie that it is better to sort all.
+    Other documents count as not retrieved: `retrieved` is the number of those that are in the
+    result, and only their rows are filled. None if so many documents tie that it is better to sort
+    all.
     """
     tied, retrieved = np.zeros(len(codes), np.uint8), np.empty(len(queries), np.int64)
     head = RankedCodes(queries.ids, queries.indptr, np.empty_like(codes), tied, retrieved)

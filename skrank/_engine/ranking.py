@@ -74,7 +74,7 @@ class Ranking:
         ranking._sorted = order.astype(np.int32), ranked
         return ranking
 
-    def warn_if_swapped(self) -> None:
+    def warn_if_arguments_swapped(self) -> None:
         """Warn if labels look like scores, and scores like grades."""
         labels = self.judgments.graded(np.nan)
         if (labels % 1 > 0).any():

@@ -21,8 +21,8 @@ _PULL, _CURVE, _PULLS = (np.uint64((OTHERS + i) * FIELD) for i in range(5, 8))
 _FIELDS = OTHERS + 8
 
 _LARGEST_POWER = 1000  # exponent of `unit`, so that it and quotients by it are finite and not 0
-# Ranks that are reached with less than this probability have no pairs with documents below them:
-# products would be slow subnormal numbers in single precision.
+# Ranks have no pairs with documents below them if the probability to reach them, divided by the
+# value of the best list, is less than this: products would be slow subnormal numbers.
 _NEGLIGIBLE = 1e-30
 
 
@@ -79,7 +79,7 @@ def _sweep(tile, n_lanes, lower, score, low, scale, wide):
         lead = tile[t + _UPPER_RHO] - lower.scaled_rho
         product, between = tile[t + _PRODUCT], tile[t + _SUM]
         loss = tile[t + _PHI] - between - product * phi
-        loss = zero if loss < zero else loss
+        loss = zero if loss < zero else loss  # below 0 by rounding only, since phi never rises
         delta = tile[t + _ALIVE] * abs(lead) * loss if above else zero
         ordered = lead > zero
         if wide is None:
@@ -140,17 +140,17 @@ def _compare(tile, low, size, n, ranks, score, scale, wide):
 
 
 @subroutine()
-def _fill(codes, order, start, n, stop, inverse, ranks):
+def _fill(codes, order, start, n, stop_of, inverse, ranks):
     """Fill in the documents of a query by rank, and set the sums to 0.
 
-    `stop` is rho by code. Returns the number of ranks that a user reaches with a probability,
+    `stop_of` is rho by code. Returns the number of ranks that a user reaches with a probability,
     divided by the value of the best list, above _NEGLIGIBLE.
     """
     _, power = math.frexp(inverse)
     unit = math.ldexp(1.0, tiles.least(power, _LARGEST_POWER))
     passing, n_reached = inverse, 0
     for r in range(n):
-        rho = stop[codes[start + order[start + r]]]
+        rho = stop_of[codes[start + order[start + r]]]
         ranks[_RHO, r], ranks[_SCALED_RHO, r], ranks[_ALIVE_OF, r] = rho, rho * unit, passing / unit
         ranks[_GRAD_OF, r], ranks[_HESS_OF, r] = 0, 0
         n_reached += passing > _NEGLIGIBLE

@@ -44,7 +44,7 @@ _SIMILAR = {  # words with which names of columns are compared, to suggest one f
     "distance": "distance dist l2",
 }
 _LEAST_LIKENESS = 0.7  # of a suggested name
-DOCUMENTS = {convention["docid"] for convention in CONVENTIONS.values()}
+DOCUMENT_COLUMNS = {convention["docid"] for convention in CONVENTIONS.values()}
 LINES = {
     "qrels": "<query> <iteration> <document> <label>",
     "run": "<query> <Q0> <document> <rank> <score> <tag>",
@@ -89,7 +89,9 @@ def chosen_columns(
     """
     absent = [repr(name) for name in said.values() if names.count(name) != 1]
     if absent:
-        raise ValueError(f"{what} has not one column {', '.join(absent)}: it has {_listed(names)}.")
+        raise ValueError(
+            f"{what} must have one column {', '.join(absent)}: it has {_listed(names)}."
+        )
     count = Counter(map(str.lower, names))
     free = {name.lower(): name for name in names if name not in said.values()}
     wanted = set(FIELDS[kind]) - set(said)
@@ -100,7 +102,10 @@ def chosen_columns(
         named = {field: name for field, name in by_field if field in wanted and count[name] == 1}
         chosen = said | {field: free[name] for field, name in named.items() if name in free}
         rivals = {other.get(field) for other in CONVENTIONS.values() for field in named}
-        rivals -= {*named.values(), *NUMBERS["run"]}
+        rivals -= {
+            *named.values(),
+            "score",
+        }  # beside a label, it is that of a run, not BEIR's label
         if convention["docid"] == "docno":
             rivals -= {"docid"}
         if not _missing(chosen, kind) and not rivals & free.keys():
@@ -161,7 +166,10 @@ def malformed(words: Sequence[str], kind: str, where: str) -> ValueError:
 
 
 def not_by_query(query: object, part: object, what: str) -> ValueError:
-    """The error for a dict whose value of a query is neither a dict nor a list, as the others."""
+    """The error for a dict that is not by query.
+
+    A value is of another kind than the first one, or a key is the name of a column.
+    """
     documents = list(part) if isinstance(part, (Mapping, set)) else [part]
     return ValueError(
         f"query {brief(query)} of {what} has {brief(part)}: each query has a dict of numbers by "
@@ -194,8 +202,8 @@ def contradiction(what: str) -> ValueError:
     fields = ["qid", SKIPPED, "docid", "rank", "distance", SKIPPED]
     return ValueError(
         f"the scores and the ranks of {what} order every query in opposite ways. If lower values "
-        "are better, read them as the field distance, not score, and if only the ranks are right, "
-        f"as rank without score: lines of TREC by {shown_columns(fields)}."
+        "are better, read them as the field distance, not score, lines of TREC by "
+        f"{shown_columns(fields)}; if only the ranks are right, read rank without score."
     )
 
 
@@ -203,7 +211,7 @@ def several_runs(names: Sequence[str | None]) -> ValueError:
     """The error for a table of several runs where one is expected."""
     return ValueError(
         f"the table has {len(names)} runs in its column run ({brief(names)}): select the rows of "
-        "one, or pass it without a name to evaluate or read_runs."
+        "one run, or pass the whole table, not under a name, to evaluate or read_runs."
     )
 
 
@@ -214,7 +222,10 @@ def missing_file(path: str, query: object) -> FileNotFoundError:
 
 
 def id_difference(ids: Iterable[str], known: Iterable[str], what: str) -> str:
-    """How ids of a run differ from those of the qrels, if none of a query is among them."""
+    """How ids of a run differ from those of the qrels.
+
+    `what` is "query" if they share no query, and "document" if they share no document of a query.
+    """
     ids, known = list(ids), list(known)
     judged = {_plain(text): text for text in known}
     near = next((text for text in ids if _plain(text) in judged), None)
@@ -265,27 +276,32 @@ def check_run_weights(weights: Any, names: Sequence[str]) -> list[float]:
 def check_top_k(
     qids: Any, indices: Any, scores: Any, docids: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Query, document and score of each place in the matrices of a vector index that has one."""
-    ids, places = np.asarray(qids, object), np.asarray(indices)
-    ranks = np.broadcast_to(-np.arange(places.shape[-1]) - 1.0, places.shape)
+    """Query, document and score of each cell that holds a document, of matrices of a vector index.
+
+    The index of a cell without a document is -1.
+    """
+    ids, cells = np.asarray(qids, object), np.asarray(indices)
+    ranks = np.broadcast_to(-np.arange(cells.shape[-1]) - 1.0, cells.shape)
     numbers = ranks if scores is None else np.asarray(scores)
-    if places.ndim != 2 or len(places) != len(ids) or numbers.shape != places.shape:
+    if cells.ndim != 2 or len(cells) != len(ids) or numbers.shape != cells.shape:
         raise ValueError(
-            f"{len(ids)} qids, indices of shape {places.shape} and scores of {numbers.shape} do "
+            f"{len(ids)} qids, indices of shape {cells.shape} and scores of {numbers.shape} do "
             "not fit: pass a row of indices and of scores for each query."
         )
-    whole = places.dtype.kind in "iu"
-    filled = places >= 0 if whole else np.full(places.shape, True)
+    whole = cells.dtype.kind in "iu"
+    filled = cells >= 0 if whole else np.full(cells.shape, True)
     steps = np.diff(numbers, axis=1)[filled[:, 1:] & filled[:, :-1]]
     if (steps > 0).any() and not (steps < 0).any():
         raise ValueError(
-            "scores rise from left to right in all rows, and the best document comes first: of "
-            "distances, pass the negative ones."
+            "scores rise from left to right in all rows, and the best document comes first: pass "
+            "distances with a minus sign."
         )
-    documents = places[filled]
+    documents = cells[filled]
     if docids is not None:
         names = np.asarray(docids, object)
         if not whole or documents.max(initial=0) >= len(names):
-            raise ValueError(f"indices are not all places in docids, which are below {len(names)}.")
+            raise ValueError(
+                f"indices are not all positions in docids, which are below {len(names)}."
+            )
         documents = names[documents]
     return ids[np.nonzero(filled)[0]], documents, numbers[filled]

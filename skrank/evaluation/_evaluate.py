@@ -119,7 +119,7 @@ def report_of_arrays(
             rankings += [Ranking(judgments, column) for column in columns]
             of_columns += [system] * len(columns)
     for ranking in rankings:
-        ranking.warn_if_swapped()
+        ranking.warn_if_arguments_swapped()
     measured = measure(judgments, rankings, [*chosen.values()], weights, max_grade=max_grade)
     numbers = queries.n_rows, judgments.n_unjudged, *(ranking.n_retrieved for ranking in rankings)
     return report_of_values(

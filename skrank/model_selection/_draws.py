@@ -96,8 +96,9 @@ class QueryTimeSeriesSplit(QuerySplitter):
 
     Notes
     -----
-    Strings are refused as ids and as times, since "10" sorts before "4". In a search inside of a
-    fold, which splits some of the rows only, `time` must be a name, or a dict or a Series by query.
+    Times must not be strings, since "10" sorts before "4"; nor must the ids of queries, if `time`
+    is not given. In a search inside a fold, `time` must be a name, or a dict or a Series by query,
+    because the search splits only some of the rows.
     The parameters are those of `sklearn.model_selection.TimeSeriesSplit`, for times in place of
     rows. They count queries if all queries have different times.
 

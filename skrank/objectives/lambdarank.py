@@ -39,9 +39,9 @@ def refusal(chosen: Metric) -> str | None:
     """Why LambdaRank does not train on a metric, and the remedy; None if it does."""
     if chosen.strict or isinstance(chosen, (PreferenceMetric, ListMetric)):
         return "it has no closed form for swaps of documents: train on gap, ap or insq."
-    counts = isinstance(chosen, HitsMetric) and not isinstance(chosen, RelevantSet)
-    if counts or not chosen.greater_is_better:
-        return "it does not rise with relevance: train on ap, or on precision@k."
+    is_count = isinstance(chosen, HitsMetric) and not isinstance(chosen, RelevantSet)  # or "judged"
+    if is_count or not chosen.greater_is_better:
+        return "it is a count, or does not rise with relevance: train on ap, or on precision@k."
     if chosen.orderless and chosen.k is None:
         return "it does not depend on the order of the whole list: add a cut-off."
     if chosen.condensed:
@@ -149,7 +149,7 @@ class BoundPairs(BoundObjective):
         Its metric on the data set.
     weights : ndarray (n_queries,), optional
     swaps : Swaps
-        The compiled function of the metric, and the tables that it reads.
+        The kernel of the metric, the class of each row, and the tables that the kernel reads.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ class BoundPairs(BoundObjective):
         self.order: np.ndarray | None = None  # of the last call, from which the next sort starts
         self.totals = np.zeros(len(self.queries))  # kernels leave out queries without gradients
 
-    @compiled()
+    @compiled()  # kernels run compiled even for few rows, since training calls them many times
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Fill `grad` and `hess` for contiguous float64 `scores`, in the precision of `grad`."""
         check.check_finite_scores(scores, self.queries)
@@ -185,19 +185,24 @@ class BoundPairs(BoundObjective):
             run_chunks(draws.shuffle_ties, self.queries.indptr, *arguments)
         self._fill(scores, order, Gradients(grad, hess, self.totals))
         self.order = order
-        # gradients and curvatures are of the size of `totals`, or less
+        # times the weight, gradients are at most about `totals`, hessians sigmoid * `totals`
         highest = float(self.totals.max()) * float(self.weight.max())
         if not highest * max(1.0, self.objective.sigmoid) < _SURELY_FITS:
             check.check_gradients(grad, hess, self.objective)
 
     def _fill(self, scores: np.ndarray, order: np.ndarray, out: Gradients) -> None:
-        """Run the kernel on queries that are not wide, then on wide queries if there are any."""
+        """Run the kernel on queries that are not wide, then on wide queries if there are any.
+
+        A query is wide if exp of its scores would overflow. The argument before `out` is None, not
+        False, for the others: only if it has another type does numba compile the loops for wide
+        queries. The kernel returns whether it left out a wide query.
+        """
         options = PairOptions(
             self.objective.sigmoid, self.truncation, self.score_norm, self.sum_norm,
             _WIDEST[out.grad.dtype.type],
         )  # fmt: skip
-        kernel, codes, form = self.swaps
-        rows = Scored(codes, order, scores, self.inverse, self.weight)
-        arguments = kernel, self.queries.indptr, rows, form, options
+        kernel, classes, tables = self.swaps
+        rows = Scored(classes, order, scores, self.inverse, self.weight)
+        arguments = kernel, self.queries.indptr, rows, tables, options
         if any(run_chunks(*arguments, None, out)):
             run_chunks(*arguments, True, out)

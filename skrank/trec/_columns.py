@@ -82,7 +82,10 @@ def of_queries(content: Mapping[Any, Any], kind: str, what: str) -> tuple[Fields
     by_document = isinstance(next(iter(content.values()), {}), Mapping)
     lists = (list, tuple, np.ndarray, *([set, frozenset] if kind == "qrels" else []))
     for query, part in content.items():
-        if not isinstance(part, Mapping if by_document else lists) or query in check.DOCUMENTS:
+        if (
+            not isinstance(part, Mapping if by_document else lists)
+            or query in check.DOCUMENT_COLUMNS
+        ):
             raise check.not_by_query(query, part, what)
     documents = list(chain(*content.values()))
     columns = {"qid": [query for query, part in content.items() for _ in part], "docid": documents}
