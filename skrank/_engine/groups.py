@@ -280,11 +280,7 @@ def resolve_groups(
 
 
 def require_groups(
-    groups: ArrayLike | None = None,
-    y: ArrayLike | None = None,
-    X: Table | None = None,
-    *,
-    who: str,
+    groups: ArrayLike | None = None, y: ArrayLike | None = None, X: Table | None = None, *, who: str
 ) -> np.ndarray:
     """`resolve_groups`; if no source has ids, the error says how to pass groups to `who`."""
     ids = resolve_groups(groups, y, X)

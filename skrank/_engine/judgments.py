@@ -57,10 +57,9 @@ class Judgments:
         self, relevance: ArrayLike, queries: Queries, *, collection: Collection | None = None
     ) -> None:
         values = check.as_vector("relevance", relevance, queries.n_rows)
-        self.queries = queries
-        codes, labels, self.unjudged = encode(queries.gather(values), queries)
-        self.codes, self.labels, self.indptr = codes, labels, queries.indptr
-        self.n_labels = len(labels) if self.unjudged is None else self.unjudged
+        self.queries, self.indptr = queries, queries.indptr
+        self.codes, self.labels, self.unjudged = encode(queries.gather(values), queries)
+        self.n_labels = len(self.labels) if self.unjudged is None else self.unjudged
         if collection is not None:
             tops = np.fmax.reduceat(self.graded(np.nan)[self.codes], self.indptr[:-1])
             part = Collection(queries.ids, queries.sizes, tops)
@@ -214,9 +213,7 @@ class Judgments:
     @cached_property
     def condensed_indptr(self) -> np.ndarray:
         """`indptr` after documents that were not judged are removed."""
-        if self.unjudged is None:
-            return self.indptr
-        judged = self.totals(np.arange(len(self.labels)) < self.unjudged)
+        judged = self.totals(np.arange(len(self.labels)) < self.n_labels)
         return np.concatenate(([0], np.cumsum(judged))).astype(np.int64)
 
 
@@ -249,9 +246,8 @@ def _encode_any(values: np.ndarray, queries: Queries) -> tuple[np.ndarray, np.nd
     judged = ~np.isnan(values)
     labels = np.union1d(values[judged], [0.0])
     unjudged = None if judged.all() else len(labels)
-    codes = np.full(
-        len(values), len(labels), np.uint8 if len(labels) <= _MOST_IN_A_BYTE else np.int32
-    )
+    dtype = np.uint8 if len(labels) <= _MOST_IN_A_BYTE else np.int32
+    codes = np.full(len(values), len(labels), dtype)
     codes[judged] = np.searchsorted(labels, values[judged])
     return codes, labels if unjudged is None else np.append(labels, 0.0), unjudged
 
@@ -327,9 +323,8 @@ def aggregate_judgments(
     grades = check.as_numbers("judgments", judgments, "of documents x assessors").copy()
     if grades.ndim != 2 or 0 in grades.shape:
         raise ValueError(f"judgments has shape {grades.shape}: pass one column per assessor.")
-    grades[np.isin(grades, check.as_numbers("cannot", cannot, "of labels"))] = (
-        np.nan if drop else 0.0
-    )
+    marks = check.as_numbers("cannot", cannot, "of labels")
+    grades[np.isin(grades, marks)] = np.nan if drop else 0.0
     bad = np.argwhere((grades < 0) | np.isinf(grades))
     if len(bad):
         row, column = bad[0]

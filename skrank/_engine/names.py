@@ -133,17 +133,17 @@ def missing_prefix(text: str) -> ValueError | None:
         if name is None:
             continue
         with suppress(ValueError):  # a wrong parameter, such as k=0
-            theirs = metric(f"{tool}:{text}")
-            cut = "" if theirs.k is None else f"@{theirs.k}"
-            plain = metric(theirs.names[0] + cut)
+            peer_metric = metric(f"{tool}:{text}")
+            cut = "" if peer_metric.k is None else f"@{peer_metric.k}"
+            plain = metric(peer_metric.names[0] + cut)
             different = [
                 f"{field}={value!r}"
                 for field, value in vars(plain).items()
-                if value != getattr(theirs, field)
+                if value != getattr(peer_metric, field)
             ]
             how = f"which has {', '.join(different)}" if different else "which is the same"
             start = f"{text!r} is a name of {tool}: write '{tool}:{text}'"
-            return ValueError(f"{start}, which is '{theirs}', or '{plain}', {how}.")
+            return ValueError(f"{start}, which is '{peer_metric}', or '{plain}', {how}.")
     return None
 
 

@@ -39,8 +39,8 @@ class PairWorth:
 
     >>> import numpy as np
     >>> from skrank.extending import PairWorth
-    >>> found = np.array([0.0, 1.0])
-    >>> PairWorth(1 / np.arange(1, 4), found, found, np.multiply).worth(np.array([0, 1]))
+    >>> relevant = np.array([0.0, 1.0])
+    >>> PairWorth(1 / np.arange(1, 4), relevant, relevant, np.multiply).worth(np.array([0, 1]))
     array([[0., 0.],
            [0., 1.]])
     """
@@ -57,10 +57,9 @@ class PairWorth:
             array = check.as_table(f"PairWorth.{name}", getattr(self, name), 1)
             check.check_finite_table(f"PairWorth.{name}", array)
             object.__setattr__(self, name, array)
+        upper, lower = (np.abs(worth).max(initial=0) for worth in (self.upper, self.lower))
         with np.errstate(over="ignore"):
-            highest = self.join(
-                np.abs(self.upper).max(initial=0), np.abs(self.lower).max(initial=0)
-            )
+            highest = self.join(upper, lower)
         check.check_finite_table("PairWorth.upper times PairWorth.lower", np.asarray(highest))
 
     def worth(self, codes: np.ndarray) -> np.ndarray:

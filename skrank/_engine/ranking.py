@@ -125,9 +125,7 @@ class Ranking:
                     self._deepest = None  # sort all
                 else:
                     self._head = ranks, codes
-        if self._head is None or self._head[0] < k:
-            return None
-        return self._head[1]
+        return self._head[1] if self._head is not None and self._head[0] >= k else None
 
     def expect(self, depths: Sequence[int | None]) -> None:
         """Announce the numbers of ranks that metrics will read, so that they share one sort."""

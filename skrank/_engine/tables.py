@@ -234,11 +234,11 @@ def gain_per_code(
     return check.look_up(name, gains_by_label(gain), labels, place)
 
 
-def gain_shares(metric: object, gain: Gain, scale: Scale, *, more: float = 0) -> np.ndarray:
-    """Gain of each code, divided by the sum of that of the highest grade and `more`.
+def gain_shares(metric: object, gain: Gain, scale: Scale, *, added: float = 0) -> np.ndarray:
+    """Gain of each code, divided by the sum of that of the highest grade and `added`.
 
     `metric` is for errors.
     """
     check.check_grades(scale.labels, scale.max_grade, metric, scale.place)
     top = gain_per_code(gain, np.array([float(scale.max_grade)]))[0]
-    return gain_per_code(gain, scale.labels, scale) / (top + more)
+    return gain_per_code(gain, scale.labels, scale) / (top + added)

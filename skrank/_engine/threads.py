@@ -81,10 +81,7 @@ compiled = partial(plain_up_to, -1)
 
 
 def run_chunks(
-    kernel: Callable[..., T],
-    indptr: np.ndarray,
-    *arguments: object,
-    row_cost: float | None = None,
+    kernel: Callable[..., T], indptr: np.ndarray, *arguments: object, row_cost: float | None = None
 ) -> list[T]:
     """Call ``kernel(first, last, indptr, *arguments)`` on chunks that cover all queries.
 

@@ -69,8 +69,9 @@ def _add_one(passes, end, n_known, goes_on):
 def _expect_block(codes, low, high, tables, first_rank, passes):
     """Mean value of the tied rows low .. high - 1 over their orders, for a user who reaches them.
 
-    Only the first `shown` ranks of the block count. `passes` is workspace by number of documents.
-    Documents with rho 0, which users pass, come first, and the others are added one by one.
+    Only the first `n_counted` ranks of the block count: the others add rounding errors, or are
+    below `depth`. `passes` is workspace by number of documents. Documents with rho 0, which users
+    pass, come first, and the others are added one by one.
     """
     stop, phi = tables.stop, tables.phi
     n_counted = min(_negligible_from(codes, low, high, stop), tables.depth - first_rank)

@@ -105,16 +105,16 @@ def rank(first, last, indptr, sizes, scores, codes, warm, order, out, work):
     for q in range(first, last):
         start, n = indptr[q], sizes[q]
         stop = start + n
-        mine, chosen = scores[start:stop], order[start:stop]
+        scores_of_query, positions = scores[start:stop], order[start:stop]
         if not warm and n <= LONGEST_SORTED:
             for i in range(n):
-                chosen[i] = i
+                positions[i] = i
         # with 0 moves, it tests whether the list is sorted, as in many files
-        if not _insert(mine, 6 * n if warm else 0, keys, chosen):
-            _sort(mine, work, chosen)
+        if not _insert(scores_of_query, 6 * n if warm else 0, keys, positions):
+            _sort(scores_of_query, work, positions)
         code_of, target = codes[start:stop], ranked[start:stop]
         for r in range(n):
-            target[r] = code_of[chosen[r]]
+            target[r] = code_of[positions[r]]
         if n > 0:
             tied[start] = 0
         for r in range(1, n):
@@ -152,11 +152,11 @@ def head(first, last, indptr, scores, codes, depth, out, work):
     keys, n_parts = sort[0], len(tops)
     for q in range(first, last):
         start = indptr[q]
-        mine = scores[start : indptr[q + 1]]
+        scores_of_query = scores[start : indptr[q + 1]]
         for j in range(n_parts):
             tops[j] = -np.inf
-        for base in range(0, len(mine), n_parts):
-            block = mine[base : base + n_parts]
+        for base in range(0, len(scores_of_query), n_parts):
+            block = scores_of_query[base : base + n_parts]
             for j in range(len(block)):
                 tops[j] = block[j] if block[j] > tops[j] else tops[j]
         bound = np.inf
@@ -167,9 +167,9 @@ def head(first, last, indptr, scores, codes, depth, out, work):
             if n_above < depth and tops[i] < bound:
                 bound = tops[i]
         n = 0
-        for i in range(len(mine)):
-            best[n], positions[n] = mine[i], i  # in any case: a branch is slower
-            n += mine[i] >= bound and mine[i] > -np.inf
+        for i in range(len(scores_of_query)):
+            best[n], positions[n] = scores_of_query[i], i  # in any case: a branch is slower
+            n += scores_of_query[i] >= bound and scores_of_query[i] > -np.inf
         if n > LONGEST_SORTED:
             return True
         _sort(best[:n], sort, order[:n])

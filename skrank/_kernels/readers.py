@@ -67,13 +67,12 @@ def _inst(gains, tables):
 def _bpm(gains, tables):
     """The user stops at the rank where the sum of gains reaches the goal, or at the limit."""
     enough = tables.goal - ROUNDING
-    gained, n_read, below = 0.0, 0, 0
+    gained, n_read = 0.0, 0
     while n_read < len(gains) and gained < enough:
         gained += gains[n_read]
         n_read += 1
-    if gained < enough:
-        below = tables.limit - n_read
-    return gained / (n_read + below), n_read
+    # a user who has not enough at the end of the list reads on, without a gain
+    return gained / (n_read if gained >= enough else tables.limit), n_read
 
 
 @subroutine()

@@ -43,20 +43,20 @@ def _power(x):
     """2^-x for 0 <= x < `LONGEST`; NaN if x is NaN."""
     whole = np.int32(x + _HALF)
     rest = x - np.float32(whole)
-    found = _ZERO
+    power = _ZERO
     for c in _POWER:
-        found = found * rest + c
-    return found * np.int32((127 - whole) << 23).view(np.float32)  # the bits of 2^-whole
+        power = power * rest + c
+    return power * np.int32((127 - whole) << 23).view(np.float32)  # the bits of 2^-whole
 
 
 def _exp_single(score, sigma):
     x = np.float32(sigma / math.log(2.0)) * score
     whole = np.floor(x + _HALF)
     rest = x - whole
-    found = _ZERO
+    power = _ZERO
     for c in _EXP:
-        found = found * rest + c
-    return found * np.int32((np.int32(whole) + np.int32(127)) << np.int32(23)).view(np.float32)
+        power = power * rest + c
+    return power * np.int32((np.int32(whole) + np.int32(127)) << np.int32(23)).view(np.float32)
 
 
 def _exp_double(score, sigma):

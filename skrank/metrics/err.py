@@ -52,7 +52,7 @@ class ERR(Metric):
 
     def tables(self, scale: Scale, k: int | None) -> CascadeTables:
         """Probability rho of each distinct label, and 1 / rank."""
-        stop = gain_shares(self, self.gain, scale, more=1)
+        stop = gain_shares(self, self.gain, scale, added=1)
         return CascadeTables(stop, discounts(lambda rank: 1 / rank, scale.longest, k))
 
 

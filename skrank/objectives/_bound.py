@@ -50,11 +50,7 @@ class BoundFunction(BoundObjective):
     """
 
     def __init__(
-        self,
-        objective: object,
-        judgments: Judgments,
-        weights: Weights,
-        fill: Callable[..., None],
+        self, objective: object, judgments: Judgments, weights: Weights, fill: Callable[..., None]
     ) -> None:
         self.objective, self.judgments = objective, judgments
         self.weight = check.check_training_weights(weights, judgments.queries)

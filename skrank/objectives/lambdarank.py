@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -30,7 +29,7 @@ from skrank.objectives._bound import BoundObjective
 from skrank.objectives.base import Objective
 
 # Largest range of sigmoid * score in a query for which exp of centred scores does not overflow.
-_WIDEST: Mapping[type, float] = {np.float32: 150.0, np.float64: 1300.0}
+_WIDEST = {np.float32: 150.0, np.float64: 1300.0}
 
 _SURELY_FITS = 1e30  # smaller gradients fit single precision: they need no check
 

@@ -153,6 +153,7 @@ class SoftRank(Objective):
         judgments, weights = judge_rows(relevance, scores, groups, sample_weight)
         queries, bound = judgments.queries, self.bind(judgments, weights)
         vector = queries.gather(check.as_vector("scores", scores, queries.n_rows))
+        check.check_finite_scores(vector, queries)
         mass = bound.weight * ~bound.empty
         return float(mass @ bound.values(vector) / mass.sum()) if mass.any() else float("nan")
 
@@ -168,11 +169,7 @@ class BoundSoftRank(BoundFunction):
     objective: SoftRank
 
     def __init__(
-        self,
-        objective: SoftRank,
-        judgments: Judgments,
-        weights: Weights,
-        max_grade: int | None,
+        self, objective: SoftRank, judgments: Judgments, weights: Weights, max_grade: int | None
     ) -> None:
         chosen = objective.metric
         if isinstance(chosen, AP):  # without a cut-off, and with all documents, divisors are equal
@@ -190,21 +187,19 @@ class BoundSoftRank(BoundFunction):
         check.check_learnable(self.inverse, chosen, judgments.queries)
         self.empty = plan.empty
 
-    def values(self, scores: np.ndarray) -> np.ndarray:
-        """Smooth value of each query; 0 without a relevant document."""
-        check.check_finite_scores(scores, self.judgments.queries)
-        return self._run(scores, None, None)
-
     def _fill(self, weight: np.ndarray, scores: np.ndarray, *out: np.ndarray) -> None:
         """Fill in the derivatives, and 1 - value of each query with a relevant document."""
         grad, hess, losses = out
-        values = self._run(scores, grad, hess)
+        values = self.values(scores, grad, hess)
         losses[:] = weight * np.where(self.empty, 0.0, 1.0 - values)
 
-    def _run(
-        self, scores: np.ndarray, grad: np.ndarray | None, hess: np.ndarray | None
+    def values(
+        self, scores: np.ndarray, grad: np.ndarray | None = None, hess: np.ndarray | None = None
     ) -> np.ndarray:
-        """Smooth value of each query; fills in the derivatives unless they are None."""
+        """Smooth value of each query, 0 without a relevant document, for finite scores.
+
+        Fills in the derivatives of the loss unless they are None.
+        """
         sigma, relative = self.objective.sigma, self.objective.relative
         judgments, values = self.judgments, np.empty(len(self.inverse))
         soft = Soft(judgments.codes, scores, self.gain, self.inverse, self.weight, sigma, relative)
