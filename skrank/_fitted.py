@@ -1,4 +1,4 @@
-"""Models: clones, scores, highest grade of the training labels, and attributes if `fit` fails."""
+"""Models of any library: their clones, scores and trained grades; undo a `fit` that fails."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 DASK_MODULES = ("lightgbm.dask", "xgboost.dask")
 RESPONSES = ("predict_proba", "decision_function", "predict")
-_INNER = ("best_estimator_", "regressor_", "estimator_")  # fitted models inside fitted models
-_MEMBERS = ("estimators_", "final_estimator_")  # fitted models of ensembles
+_INNER = ("best_estimator_", "regressor_", "estimator_")  # attributes: the model in a wrapper
+_MEMBERS = ("estimators_", "final_estimator_")  # attributes: the models in an ensemble
 
 
 def predicted_scores(
@@ -86,9 +86,9 @@ def is_instance(estimator: object, library: str, *names: str) -> bool:
 
 
 def cloned(estimator: Any, *, safe: bool = True) -> Any:
-    """A clone, also of estimators and of lists of estimators that `clone` of scikit-learn refuses.
+    """A clone of an estimator or list, including estimators that `clone` of scikit-learn refuses.
 
-    CatBoost copies parameters that are lists. A Dask client cannot be copied: clones share it.
+    `clone` refuses CatBoost, which copies parameters that are lists. Clones share a Dask client.
     """
     from sklearn.base import clone
 
@@ -98,11 +98,11 @@ def cloned(estimator: Any, *, safe: bool = True) -> Any:
         return type(estimator)(**copy.deepcopy(estimator.get_params()))
     if not type(estimator).__module__.startswith(DASK_MODULES):
         return clone(estimator, safe=safe)
-    bare = copy.copy(estimator)
-    bare.client = None  # `clone` would copy it
-    unfitted = clone(bare)
+    without_client = copy.copy(estimator)
+    without_client.client = None  # `clone` would copy the client
+    unfitted = clone(without_client)
     client = _client_or_none(estimator)
-    if client is not _client_or_none(unfitted):  # else both use the current client
+    if client is not _client_or_none(unfitted):  # the same if both use the current client
         unfitted.client = client
     return unfitted
 
@@ -169,8 +169,8 @@ def restored_on_failure(estimator: Estimator) -> Iterator[None]:
         raise
 
 
-def warn_of_feature(X: Table, estimator: Estimator) -> None:
-    """Warn if the column "qid" of X is a feature of a model, or of a model inside it."""
+def warn_of_qid_feature(X: Table, estimator: Estimator) -> None:
+    """Warn if "qid" in X is a feature of the innermost model or of the last step of a pipeline."""
     if LEVEL not in list(getattr(X, "columns", ())):
         return
     *outer, last = chain_of(estimator)
@@ -187,12 +187,12 @@ def _features(model: Estimator) -> list[str]:
     names = getattr(model, "feature_names_in_", None)
     if names is not None and hasattr(model, "steps"):
         try:
-            # a single step is a model by itself, which `chain_of` has, too
+            # the only step of a pipeline is the next model of `chain_of`
             names = model[:-1].get_feature_names_out() if len(model.steps) > 1 else None
-        except (AttributeError, ValueError):  # a step without names of features
+        except (AttributeError, ValueError):  # a step that does not name its features
             names = None
         n_features = getattr(model.steps[-1][1], "n_features_in_", None)
         if names is not None and n_features is not None and n_features < len(names):
-            return []  # rankers of skrank leave out the queries
+            return []  # a ranker of skrank leaves out the column of the queries
     # ColumnTransformer puts the name of the transformer before that of the column: "log__qid"
     return [] if names is None else [str(name).rpartition("__")[2] for name in names]

@@ -16,7 +16,7 @@ from skrank._engine.metric import measure
 from skrank._engine.names import unique_metrics
 from skrank._engine.queries import Queries
 from skrank._engine.ranking import Ranking
-from skrank._fitted import RESPONSES, predicted_scores, trained_grade, warn_of_feature
+from skrank._fitted import RESPONSES, predicted_scores, trained_grade, warn_of_qid_feature
 from skrank._typing import Estimator, Table
 from skrank.metrics import Metric, metric, registered
 
@@ -192,7 +192,7 @@ class RankingScorer:
         weights = check.query_weights(sample_weight, queries)
         check.warn_single_rows(queries)
         warn_of_cut_queries(y, queries.ids, queries.sizes, "rows that are scored")
-        warn_of_feature(X, estimator)
+        warn_of_qid_feature(X, estimator)
         ranking = Ranking(judgments, predicted_scores(estimator, X, self.response_method, ids))
         max_grade = None
         if any(metric.needs_scale for metric in self.metrics):

@@ -17,17 +17,17 @@ from skrank import _validation as check
 
 T = TypeVar("T")
 Check = Callable[[str, Any], object]
-_CHECK = "check"
+_CHECK = "check"  # key of the metadata of a field
 
 
-def named_field(default: T, checked: Check) -> T:
-    """A parameter with the check ``checked(name, value)``."""
-    return dataclasses.field(default=default, metadata={_CHECK: checked})
+def named_field(default: T, check_value: Check) -> T:
+    """A parameter with the check ``check_value(name, value)``."""
+    return dataclasses.field(default=default, metadata={_CHECK: check_value})
 
 
-def parameter(default: T, checked: Callable[[Any], object]) -> T:
-    """A parameter with the check ``checked(value)``, whose errors name the parameter."""
-    return named_field(default, lambda _, value: checked(value))
+def parameter(default: T, check_value: Callable[[Any], object]) -> T:
+    """A parameter with the check ``check_value(value)``, whose errors name the parameter."""
+    return named_field(default, lambda _, value: check_value(value))
 
 
 def choice(default: T, choices: Sequence[object]) -> T:
@@ -51,7 +51,7 @@ def number(default: float, low: float, high: float, *, open_low: bool = False) -
 
 
 class Parameterised:
-    """A frozen dataclass whose parameters are checked, and stored in their normal form."""
+    """Base class of frozen dataclasses: checks parameters, and stores them in their normal form."""
 
     def __post_init__(self) -> None:
         checked: dict[str, dataclasses.Field[Any]] = {}
@@ -69,8 +69,8 @@ class Parameterised:
     def needs_scale(self) -> bool:
         """Whether results depend on a highest grade of the collection that no parameter fixes.
 
-        Default: whether there is a parameter `max_grade`, and it is None. That of the metric of an
-        objective does not count.
+        Default: True if there is a parameter `max_grade`, and it is None. For an objective, the
+        `max_grade` of its metric does not count.
         """
         return getattr(self, "max_grade", 0) is None
 

@@ -30,18 +30,18 @@ ONE_PASS = 0.01  # `row_cost` of a kernel that reads rows once: a row takes abou
 
 MESSAGE = "skrank: compiling loops: the first uses take some seconds (SKRANK_QUIET=1 hides this)"
 
-_OPTIONS = {"nogil": True, "error_model": "numpy"}  # of `numba.njit`, for every function
+_OPTIONS = {"nogil": True, "error_model": "numpy"}  # of `numba.njit`
 # Without inlining, numba counts references to the arrays that are passed: gradients of lists of 20
 # documents take twice as long.
 _INLINED = _OPTIONS | {"forceinline": True}
 
-# Subroutines that numba does not know yet: the function that plain Python calls; a function of the
-# types of arguments that returns the function that compiled code calls; and options of `overload`.
+# Subroutines to register with numba: the function that plain Python calls; a function that gets the
+# types of arguments and returns the function that compiled code calls; options of `overload`.
 _subroutines: list[tuple] = []
 _caches: set[Path] = set()  # folders of numba's cache
 _lock = threading.Lock()  # held while subroutines are registered
 
-if hasattr(os, "register_at_fork"):  # else a forked child could inherit a lock that stays locked
+if hasattr(os, "register_at_fork"):  # so that no forked child inherits a lock that is held
     os.register_at_fork(
         before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
     )
@@ -99,8 +99,8 @@ def kernel(*, plain=False, row_cost=1, work=None):
         Time of a row, as a multiple of that of most kernels: few rows that cost little are not
         shared by threads. Kernels of the cost ONE_PASS run as plain Python for more rows.
     work : function, optional
-        Function of the arguments of a call that returns a workspace, which is a further argument of
-        the kernel. To allocate an array in a kernel takes numba a twentieth of a second to compile.
+        Function that gets the arguments of a call and returns a workspace, the last argument of the
+        kernel. An allocation inside a kernel would take numba 0.05 s to compile.
     """
     return lambda function: Kernel(function, plain, row_cost, work)
 
@@ -141,7 +141,7 @@ class Kernel:
             dispatcher = numba.njit(cache=cache, no_cfunc_wrapper=True, **_OPTIONS)(self.function)
             if cache and dispatcher is not self.function:
                 self._use_cache(dispatcher.stats)
-        except (RuntimeError, OSError):  # no folder can be written, or damaged files stay
+        except (RuntimeError, OSError):  # no folder to write to, or damaged files stay on disk
             _warn_that_nothing_is_cached(self._folder)
             return self._dispatch(cache=False)
         if dispatcher is self.function:  # without compilation (NUMBA_DISABLE_JIT)
@@ -151,7 +151,7 @@ class Kernel:
     def _use_cache(self, stats):
         """Remove the cached files of this function unless they have the recorded checksum.
 
-        numba does not notice damage, nor that a function which this one calls has changed.
+        numba notices neither damage nor changes of the functions that this function calls.
         """
         self._folder, self._compiled = Path(stats.cache_path), stats.cache_misses
         _caches.add(self._folder)
@@ -200,26 +200,26 @@ def _sources():
 
 
 def _register_subroutines():
-    """Pass `_subroutines` to numba: compiled code then calls `compiled` in place of `plain`."""
+    """Register subroutines: compiled code calls what `choose` returns in place of `plain`."""
     from numba.extending import overload
 
     def announced(choose):
-        def chosen(*types):
-            _announce()  # numba asks which function to compile, and does not ask for cached code
+        def announce_and_choose(*types):
+            _announce()  # numba calls this function to compile, but not to load cached code
             return choose(*types)
 
-        return chosen
+        return announce_and_choose
 
     with _lock:
         while _subroutines:
-            plain, compiled, options = _subroutines[-1]
-            overload(plain, jit_options=options, strict=False)(announced(compiled))
+            plain, choose, options = _subroutines[-1]
+            overload(plain, jit_options=options, strict=False)(announced(choose))
             _subroutines.pop()  # after `overload`, so that an interrupt loses no subroutine
 
 
 @lru_cache(maxsize=1)
 def _announce():
-    """Print why the first use of a kernel takes seconds, once for each cache: while it is empty."""
+    """Print once why the first use of a kernel takes seconds, unless the cache holds any code."""
     filled = any(any(folder.glob("*.nbi")) for folder in _caches)
     if not filled and os.environ.get("SKRANK_QUIET", "0") in ("", "0"):
         print(MESSAGE, file=sys.stderr, flush=True)
@@ -227,7 +227,7 @@ def _announce():
 
 @lru_cache
 def _warn_that_nothing_is_cached(folder):
-    """Warn, once for each folder, that no cached file can be written there, or replaced."""
+    """Warn, once for each folder, that cached files cannot be written or replaced there."""
     place = f" in {folder}" if folder else ""
     warn(
         f"compiled code cannot be cached{place}: every process compiles anew, for some seconds. "

@@ -10,8 +10,8 @@ With the weight w of the query, r_i = s_i - t_i for score and target, and the me
 where p_i = gain_i / sum_j gain_j, c_i = exp(s_i) / sum_j exp(s_j), and the hessian is the diagonal
 of the second derivatives.
 
-Kernels read `lists`, the codes and scores by row, and the weights by query. They fill `out`, the
-gradients and hessians by row, and the losses by query.
+Kernels read `lists`: codes by row, scores by row, and weights by query. They fill `out`: gradients
+by row, hessians by row, and losses by query.
 """
 
 import math
@@ -26,7 +26,7 @@ from skrank._kernels.tiles import longest, padded
 
 @subroutine()
 def _sum(values, n):
-    """Sum of the first `n` values; overwrites the entries behind them, up to a full vector."""
+    """Sum of the first `n` values; sets the entries after them to 0, up to a multiple of N_SUMS."""
     end = np.uint64(padded(n, N_SUMS))
     for i in range(np.uint64(n), end):
         values[i] = 0.0
@@ -35,7 +35,7 @@ def _sum(values, n):
 
 @kernel()
 def squared_error(first, last, indptr, lists, target, centered, out):
-    """Fill in gradients of rows and losses of queries; `target` is by code."""
+    """Fill in `out`; `target` is by code."""
     codes, scores, weight = lists
     grad, hess, losses = out
     for q in range(first, last):
@@ -48,34 +48,34 @@ def squared_error(first, last, indptr, lists, target, centered, out):
             curvature *= 1.0 - 1.0 / (stop - start)
         squares = 0.0
         for row in range(start, stop):
-            rest = scores[row] - target[codes[row]] - mean
-            squares += rest * rest
-            grad[row] = weight[q] * rest
+            residual = scores[row] - target[codes[row]] - mean
+            squares += residual * residual
+            grad[row] = weight[q] * residual
             hess[row] = curvature
         losses[q] = 0.5 * weight[q] * squares
 
 
 def _workspace(first, last, indptr, *_):
-    n = longest(first, last, indptr) + N_SUMS  # `_sum` writes behind the last document
+    n = longest(first, last, indptr) + N_SUMS  # `_sum` writes after the last document
     return np.empty(n), np.empty(n), np.empty(n)
 
 
 @kernel(work=_workspace)
 def softmax(first, last, indptr, lists, gain_of, seed, n_before, out, work):
-    """Fill in gradients of rows and losses of queries; 0 for a query whose gains are all 0.
+    """Fill in `out`: 0 for a query whose gains are all 0.
 
-    `gain_of` is by code. Unless `seed` is None, random numbers in [0, 1) are added to gains;
-    `n_before` is the number of queries of the data set before query 0 of this block.
+    `gain_of` is by code. Unless `seed` is None, random numbers in [0, 1) are added to gains, as
+    in XE-NDCG; `n_before` is the number of queries of the data set before query 0 of this block.
     """
     codes, scores, weight = lists
     grad, hess, losses = out
-    gain, exp, behind = work
+    gain, exp, half_losses = work
     for q in range(first, last):
         start, n = indptr[q], indptr[q + 1] - indptr[q]
         for i in range(n):
             gain[i] = gain_of[codes[start + i]]
-        gains, losses[q] = _sum(gain, n), 0.0
-        if gains == 0 or weight[q] == 0:
+        total_gain, losses[q] = _sum(gain, n), 0.0
+        if total_gain == 0 or weight[q] == 0:
             for row in range(start, start + n):
                 grad[row], hess[row] = 0, 0
             continue
@@ -84,20 +84,20 @@ def softmax(first, last, indptr, lists, gain_of, seed, n_before, out, work):
             for i in range(n):
                 state += STEP
                 gain[i] += uniform(state)
-            gains = _sum(gain, n)
+            total_gain = _sum(gain, n)
         if n == 1:
-            gain[0] = gains = 1.0  # so that the share of the document is exactly 1
+            gain[0] = total_gain = 1.0  # so that p of the document is exactly 1
         highest = -math.inf
         for row in range(start, start + n):
             highest = scores[row] if scores[row] > highest else highest
         for i in range(n):
             exp[i] = math.exp(scores[start + i] - highest)
-        mass = _sum(exp, n)
-        per_gain, per_mass = 1.0 / gains, 1.0 / mass
+        total_exp = _sum(exp, n)
+        inverse_gain, inverse_exp = 1.0 / total_gain, 1.0 / total_exp
         for i in range(n):  # halved, since the difference of two large scores may overflow
-            behind[i] = gain[i] * per_gain * (0.5 * highest - 0.5 * scores[start + i])
-        losses[q] = weight[q] * (math.log(mass) + 2.0 * _sum(behind, n))
+            half_losses[i] = gain[i] * inverse_gain * (0.5 * highest - 0.5 * scores[start + i])
+        losses[q] = weight[q] * (math.log(total_exp) + 2.0 * _sum(half_losses, n))
         for i in range(n):
-            share, chance = gain[i] * per_gain, exp[i] * per_mass
-            grad[start + i] = weight[q] * (chance - share)
-            hess[start + i] = weight[q] * chance * (1.0 - chance)
+            p, c = gain[i] * inverse_gain, exp[i] * inverse_exp
+            grad[start + i] = weight[q] * (c - p)
+            hess[start + i] = weight[q] * c * (1.0 - c)

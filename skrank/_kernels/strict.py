@@ -1,9 +1,9 @@
 """Interpolated precision and inferred average precision, for which no mean over ties is computed.
 
-Each kernel returns the first query whose value depends on the order of tied documents, or -1. Its
-`tables` are `relevant`, whether documents of each code are relevant; `unjudged`, the lowest code of
-documents without a label; and `needed`, by query, the number of relevant documents from which on
-precision counts.
+Each kernel returns the first query whose value depends on the order of tied documents, or -1. The
+value is 0 if `inverse` is 0. `tables` are `relevant`, whether documents of each code are relevant;
+`unjudged`, the lowest code of documents without a label; and `needed`: precision counts at ranks
+where at least this number of relevant documents of the query has been found.
 """
 
 from skrank._kernels.jit import kernel, subroutine
@@ -13,11 +13,11 @@ _SMOOTHING = 1e-5  # of infAP, as in trec_eval
 
 
 @subroutine()
-def _count_relevant(codes, relevant, row, stop):
-    """Number of relevant documents of the block in rows row .. stop - 1."""
+def _count_relevant(codes, relevant, start, stop):
+    """Number of relevant documents in the rows start .. stop - 1."""
     count = 0
-    for at in range(row, stop):
-        count += relevant[codes[at]]
+    for row in range(start, stop):
+        count += relevant[codes[row]]
     return count
 
 
@@ -35,22 +35,22 @@ def interpolated(first, last, indptr, lists, tables, inverse, out):
         start, end = indptr[q], indptr[q] + retrieved[q]
         if inverse[q] == 0:
             continue
-        best, worst = 0.0, 0.0  # precision if relevant documents come first, and if last
-        n_found, row = 0, start
-        while row < end:
-            stop = end_of_block(tied, row, end)
-            n_relevant = _count_relevant(codes, relevant, row, stop)
-            n_others = stop - row - n_relevant
-            for at in range(row, stop):
-                rank = at - start + 1.0
-                step = at - row + 1
+        best, worst = 0.0, 0.0  # with the relevant documents of each block first, and last
+        n_found, block = 0, start
+        while block < end:
+            stop = end_of_block(tied, block, end)
+            n_relevant = _count_relevant(codes, relevant, block, stop)
+            n_others = stop - block - n_relevant
+            for row in range(block, stop):
+                rank = row - start + 1.0
+                step = row - block + 1
                 most, least = n_found + min(step, n_relevant), n_found + max(step - n_others, 0)
                 if most >= needed[q]:
                     best = max(best, most / rank)
                 if least >= needed[q]:
                     worst = max(worst, least / rank)
             n_found += n_relevant
-            row = stop
+            block = stop
         if best != worst:
             return q
         out[q] = best
@@ -59,7 +59,7 @@ def interpolated(first, last, indptr, lists, tables, inverse, out):
 
 @kernel(plain=True)
 def inferred(first, last, indptr, lists, tables, inverse, out):
-    """Fill in inferred average precision times `inverse`.
+    """Fill in `inverse` times the sum of inferred precision at relevant documents.
 
     Documents with the code `unjudged` were pooled but not sampled for judging; documents
     with higher codes were not pooled. The order of a block of ties matters if it holds both
@@ -73,11 +73,11 @@ def inferred(first, last, indptr, lists, tables, inverse, out):
         if inverse[q] == 0:
             continue
         n_relevant, n_others, n_pooled = 0, 0, 0  # documents above the current row
-        total, block = 0.0, start
+        total, stop = 0.0, start
         for row in range(start, end):
-            if row == block:
-                block = end_of_block(tied, row, end)
-                if 0 < _count_relevant(codes, relevant, row, block) < block - row:
+            if row == stop:
+                stop = end_of_block(tied, row, end)
+                if 0 < _count_relevant(codes, relevant, row, stop) < stop - row:
                     return q
             if relevant[codes[row]]:
                 judged = n_relevant + n_others + 2 * _SMOOTHING

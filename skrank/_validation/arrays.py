@@ -13,14 +13,14 @@ from numpy.typing import ArrayLike
 from skrank._warnings import warn
 
 EXACT = 2**53  # double precision represents every whole number up to this
-ROWS = "one per row (document)"
+_ONE_PER_ROW = "one per row (document)"
 LEVEL = "qid"  # name of the index level (or column) that has the query of each row
 _COLUMNS = "For ids of several columns, use frame.groupby([...]).ngroup()."
 _MANY_GRADES = 16  # usual collections have fewer grades
 
 
 def first(bad: np.ndarray) -> int:
-    """The place of the first true entry of a mask; -1 if there is none."""
+    """Index of the first true entry of a mask; -1 if there is none."""
     return int(np.argmax(bad)) if bad.any() else -1
 
 
@@ -41,7 +41,7 @@ def as_numbers(name: str, values: ArrayLike, what: str) -> np.ndarray:
     try:
         if array.dtype.kind in "cVMm":  # NumPy would convert complex numbers, records and times
             raise TypeError
-        with np.errstate(all="ignore"):  # callers refuse infinite values
+        with np.errstate(all="ignore"):  # a cast may overflow to inf, which callers check
             if array.dtype == object:
                 import pandas as pd
 
@@ -80,7 +80,7 @@ def as_vector(name: str, values: ArrayLike, n_rows: int | None = None) -> np.nda
     None and the NA of pandas become NaN. Whole numbers that double precision would round are
     refused: different numbers would tie.
     """
-    vector = as_numbers(name, values, ROWS)
+    vector = as_numbers(name, values, _ONE_PER_ROW)
     if vector.ndim != 1:
         vector = as_column(name, vector)
     vector = np.ascontiguousarray(vector)
@@ -91,8 +91,8 @@ def as_vector(name: str, values: ArrayLike, n_rows: int | None = None) -> np.nda
     dtype = getattr(values, "dtype", None)
     large = () if dtype == np.float64 else np.flatnonzero(np.abs(vector) >= EXACT)
     if len(large):
-        rows = np.asarray(values, dtype=object if dtype is None else None).ravel()
-        whole = [row for row in large if isinstance(rows[row], (int, np.integer))]
+        entries = np.asarray(values, dtype=object if dtype is None else None).ravel()
+        whole = [row for row in large if isinstance(entries[row], (int, np.integer))]
         if whole:
             raise ValueError(
                 f"row {whole[0]} of {name} is a whole number of 2**53 or more, which double "
@@ -122,7 +122,7 @@ def unmasked(
     # arrays without masks need not wait 35 ms for the import of `np.ma`
     if hasattr(values, "mask") and isinstance(values, np.ma.MaskedArray):
         masked = np.argwhere(np.ma.getmaskarray(values))
-        if len(masked):
+        if len(masked):  # without dimensions, the sum below is 0
             raise ValueError(
                 f"row {masked[0, :1].sum()} of {name} is masked: drop the row, or fill it, such as "
                 "with values.filled(numpy.nan) for documents that were not judged."
@@ -146,7 +146,7 @@ def as_ids(
 ) -> np.ndarray:
     """Ids of queries, or of `what`, one per row, in the native byte order; none is missing."""
     index: Any = groups
-    if LEVEL in (getattr(index, "names", None) or ()):  # the index of labels
+    if LEVEL in (getattr(index, "names", None) or ()):  # `groups` is the index of labels
         groups = index.get_level_values(LEVEL)
     ids = _distinct(unmasked(source, groups), groups)
     if ids.ndim == 2 and ids.shape[1] == 1:
@@ -188,7 +188,7 @@ def _distinct(ids: np.ndarray, groups: ArrayLike) -> np.ndarray:
         types = set(map(type, groups))
         if len(types) > 1 or (kind == "f" and types == {int}):
             return np.array(groups, dtype=object)
-    if kind in "ST":  # pandas supports neither bytes nor strings of variable width
+    if kind in "ST":  # pandas supports no bytes, variable-width strings, float16 or longdouble
         return ids.astype(object)
     return ids.astype(np.float64) if kind == "f" and size not in (4, 8) else ids
 
@@ -210,8 +210,8 @@ def check_same_index(**named: object) -> None:
     """Refuse pandas objects whose indexes have the same entries in another order.
 
     Rows correspond by position, as in scikit-learn. Equal indexes and indexes with different
-    entries are therefore allowed; the same entries in two orders are a mistake. If one index has
-    queries beside the other's entries, as that of `with_groups` has, the entries are compared.
+    entries are therefore allowed; the same entries in two orders are a mistake. If only one index
+    has the level "qid", as that of `with_groups`, this level is not compared.
     Collections of Dask are refused: most functions are for data in memory.
     """
     for name, values in named.items():
@@ -223,34 +223,34 @@ def check_same_index(**named: object) -> None:
     indexes = [(name, getattr(values, "index", None)) for name, values in named.items()]
     # `index` of a list is a method
     of_pandas = [(name, index) for name, index in indexes if hasattr(index, "equals")]
-    for (name, index), (other, second) in combinations(of_pandas, 2):
-        a, b = _without_queries(index, second), _without_queries(second, index)
+    for (name, index), (other_name, other) in combinations(of_pandas, 2):
+        a, b = _without_queries(index, other), _without_queries(other, index)
         if _other_order(a, b):
             row = int(np.argmax(np.asarray(a != b)))
             raise ValueError(
-                f"the indexes of {name} and {other} hold the same labels in another order (row "
-                f"{row}: {show(a[row])} and {show(b[row])}), and rows are taken by position. "
-                f"Bring {other} into the order of {name}, such as with reindex, or pass "
+                f"the indexes of {name} and {other_name} hold the same entries in another order "
+                f"(row {row}: {show(a[row])} and {show(b[row])}), and rows are taken by position. "
+                f"Bring {other_name} into the order of {name}, such as with reindex, or pass "
                 "to_numpy() of both if their rows do correspond."
             )
 
 
 def _without_queries(index: Any, other: Any) -> Any:
-    """An index with queries and entries like `other`: without queries if `other` has none."""
+    """`index` without the level of queries, if `other` has fewer levels and not this level."""
     extra = index.nlevels > other.nlevels and LEVEL in index.names
     return index.droplevel(LEVEL) if extra and LEVEL not in other.names else index
 
 
-def _other_order(first: Any, second: Any) -> bool:
+def _other_order(index: Any, other: Any) -> bool:
     """True if two indexes have the same entries in different orders."""
     from pandas.util import hash_pandas_object
 
-    if len(first) != len(second) or first.equals(second):
+    if len(index) != len(other) or index.equals(other):
         return False
-    if {first.dtype.kind, second.dtype.kind} <= {"i", "u"} and first.min() != second.min():
+    if {index.dtype.kind, other.dtype.kind} <= {"i", "u"} and index.min() != other.min():
         return False  # such as row numbers and query ids; this avoids hashing
     try:
-        a, b = (hash_pandas_object(entries, index=False).to_numpy() for entries in (first, second))
+        a, b = (hash_pandas_object(entries, index=False).to_numpy() for entries in (index, other))
     except TypeError:  # entries that cannot be hashed are not compared
         return False
     return np.array_equal(np.sort(a), np.sort(b))
@@ -259,7 +259,7 @@ def _other_order(first: Any, second: Any) -> bool:
 def without_index(y: Any) -> ArrayLike:
     """Labels as an array.
 
-    NumPy looks up attributes such as ``__array_interface__``, where pandas would hash the index.
+    In a series, pandas would hash the index to look up attributes such as ``__array_interface__``.
     """
     return y.to_numpy() if hasattr(y, "iloc") and len(y.shape) == 1 else y
 
@@ -276,21 +276,21 @@ def refuse_text(name: str, labels: np.ndarray) -> None:
 def check_labels_first(relevance: np.ndarray, ids: np.ndarray) -> None:
     """Refuse labels that are not numbers; warn if labels look like query ids, ids like grades."""
     refuse_text("relevance", relevance)
-    labels = as_numbers("relevance", relevance, ROWS)
-    grades = _count_grades(ids) if ids.dtype.kind in "iuf" else 0
-    if not grades:
+    labels = as_numbers("relevance", relevance, _ONE_PER_ROW)
+    n_grades = _count_grades(ids) if ids.dtype.kind in "iuf" else 0
+    if not n_grades:
         return
     labels = labels[~np.isnan(labels)]
     distinct = np.unique(labels)
     whole = np.array_equal(distinct, np.rint(distinct))
-    if not whole or len(distinct) <= max(grades, _MANY_GRADES / 2):
+    if not whole or len(distinct) <= max(n_grades, _MANY_GRADES / 2):
         return
-    together = _runs(labels) == len(distinct) and _runs(ids) > grades
+    labels_in_runs = _runs(labels) == len(distinct) and _runs(ids) > n_grades
     mostly_zero = 2 * np.count_nonzero(ids == 0) > len(ids)
-    if together or (mostly_zero and len(distinct) > 2 * _MANY_GRADES):
+    if labels_in_runs or (mostly_zero and len(distinct) > 2 * _MANY_GRADES):
         warn(
-            f"relevance has {len(distinct)} different values and groups {grades} small whole ones, "
-            "as if they were swapped: with_groups takes the labels first, then the queries.",
+            f"relevance has {len(distinct)} different values, and groups {n_grades} small whole "
+            "numbers, as if they were swapped: with_groups takes labels first, then queries.",
         )
 
 
@@ -309,13 +309,13 @@ def _count_grades(values: np.ndarray) -> int:
 def look_swapped(labels: np.ndarray, scores: np.ndarray) -> bool:
     """True if labels look like scores, and scores like grades.
 
-    Most labels are then not whole numbers, and some are negative, or more are distinct than
-    averaged grades would be.
+    Most labels are then not whole numbers. Mean grades of several assessors are not whole, either,
+    but they are at least 0, and have few distinct values.
     """
-    labels, grades = labels[~np.isnan(labels)], _count_grades(scores)
-    if not grades or 2 * np.count_nonzero(labels != np.rint(labels)) <= len(labels):
+    labels, n_grades = labels[~np.isnan(labels)], _count_grades(scores)
+    if not n_grades or 2 * np.count_nonzero(labels != np.rint(labels)) <= len(labels):
         return False
-    return labels.min() < 0 or len(np.unique(labels)) > max(2 * grades, len(labels) / 2)
+    return labels.min() < 0 or len(np.unique(labels)) > max(2 * n_grades, len(labels) / 2)
 
 
 def warn_swapped(labels: np.ndarray, scores: np.ndarray) -> None:

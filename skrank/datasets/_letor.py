@@ -15,7 +15,7 @@ from sklearn.datasets import load_svmlight_file
 from sklearn.utils import Bunch
 
 _PARTS = (("train",), ("vali", "valid"), ("test",))
-_FORM = "a line must be <label> qid:<query> <feature>:<value> ..., with features numbered from 1"
+_FORMAT = "a line must be <label> qid:<query> <feature>:<value> ..., with features numbered from 1"
 
 
 class Fold(NamedTuple):
@@ -43,7 +43,7 @@ def load_letor(
       and ``test``;
     * the files ``train``, ``vali`` (or ``valid``) and ``test``, which are fold 1.
 
-    In a folder with several layouts, the files of the first are read.
+    In a folder with several layouts, only the first layout of this list is read.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def load_letor(
     """
     splits = _splits(Path(folder))
     if fold is not None:
-        if fold not in list(splits):
+        if fold not in list(splits):  # a list, since `fold` may be unhashable
             raise ValueError(f"fold={fold!r} does not exist: the folds are {[*splits]}.")
         splits = {fold: splits[fold]}
     paths = dict.fromkeys(path for parts in splits.values() for part in parts for path in part)
@@ -126,15 +126,15 @@ def _splits(folder: Path) -> dict[int, list[list[Path]]]:
         rotated = {n: sets[n - 1 :] + sets[: n - 1] for n in range(1, 6)}
         return {n: [files[:3], files[3:4], files[4:]] for n, files in rotated.items()}
     folds = sorted(name for name in names if name[:4] == "Fold" and name[4:].isdigit())
-    places = {int(name[4:]): folder / name for name in folds}
-    if not places and any(name.startswith("train.txt") for name in names):
-        places = {1: folder}
-    if not places:
+    folders = {int(name[4:]): folder / name for name in folds}
+    if not folders and any(name.startswith("train.txt") for name in names):
+        folders = {1: folder}
+    if not folders:
         raise FileNotFoundError(
             f"{folder} is not a LETOR collection: it should hold the files S1 to S5, folders Fold1 "
-            f"to Fold5 with train, vali and test in each, or these three files, and holds {names}"
+            f"to Fold5 with train, vali and test in each, or these three files, but holds {names}"
         )
-    return {n: [[_find(place, *stems)] for stems in _PARTS] for n, place in places.items()}
+    return {n: [[_find(path, *stems)] for stems in _PARTS] for n, path in folders.items()}
 
 
 def _find(folder: Path, *stems: str) -> Path:
@@ -150,16 +150,16 @@ def _read(path: Path, dtype: DTypeLike) -> tuple[Any, np.ndarray, np.ndarray]:
     try:
         X, y, qid = load_svmlight_file(path, dtype=dtype, zero_based=False, query_id=True)
     except (ValueError, OverflowError, EOFError, OSError, zlib.error) as error:
-        raise ValueError(f"{path}: {error}; {_FORM}") from error
+        raise ValueError(f"{path}: {error}; {_FORMAT}") from error
     if len(qid) != len(y) or not len(y):
-        raise ValueError(f"{path} has {len(qid)} query ids for {len(y)} rows; {_FORM}")
+        raise ValueError(f"{path} has {len(qid)} query ids for {len(y)} rows; {_FORMAT}")
     return X, np.where(y == -1, np.nan, y), qid
 
 
 def _stacked(files: Sequence[tuple[Any, np.ndarray, np.ndarray]], width: int) -> Bunch:
-    """The rows of files, with at least `width` features."""
+    """The rows of files as one part, with `width` features."""
     for X, _, _ in files:
-        X.resize((X.shape[0], max(width, X.shape[1])))
+        X.resize((X.shape[0], width))
     tables, labels, queries = zip(*files, strict=True)
     ids = np.concatenate([np.unique(qid) for qid in queries])
     if len(np.unique(ids)) < len(ids):

@@ -110,22 +110,22 @@ def graded_precision_recall_curve(
         thresholds=thresholds, max_grade=max_grade, fractional=fractional, condensed=condensed,
         ties=ties,
     )  # fmt: skip
-    plan, ranking, drawn = _ranked(grading, relevance, scores, groups)
+    plan, ranking, curve_ranking = _ranked(grading, relevance, scores, groups)
     n_queries = int(np.count_nonzero(~plan.empty))
     if n_queries == 0:
         raise ValueError("no document is relevant to any user: graded recall is not defined.")
     gap = float(measure(plan.judgments, [ranking], [plan]).means()[0, 0])
-    if drawn is not ranking:
-        plan = grading.bind(drawn.judgments)  # its queries may have another order
+    if curve_ranking is not ranking:
+        plan = grading.bind(curve_ranking.judgments)  # queries may be in another order
     worth = grading.worth(plan.scale)
-    ranked = drawn.codes("stable" if ties == "average" else ties, condensed)
+    ranked = curve_ranking.codes("stable" if ties == "average" else ties, condensed)
     query, rank, recall, precision = graded_points(ranked, worth, plan.judgments.totals(worth))
     n_empty = len(plan.empty) - n_queries
     if n_queries > 1:
         best = _interpolated(query, recall, precision, len(plan.empty))
         mean = best[~plan.empty].mean(axis=0)
         return GradedCurve(mean, np.linspace(0, 1, _N_LEVELS), None, gap, n_queries, n_empty)
-    if ties != "average":
+    if ties != "average":  # then the area is the GAP of this order of ties
         gap = float(np.sum(precision * np.diff(recall, prepend=0.0)))
     return GradedCurve(precision, recall, rank, gap, n_queries, n_empty)
 
@@ -139,17 +139,17 @@ def _ranked(
     """The metric bound to the labels, the ranking, and the ranking whose curve is drawn.
 
     The rankings differ for ``ties="average"``: a curve has no closed form for the mean over orders
-    of ties, so ties in the ranking to draw are broken at random, with a fixed seed.
+    of ties, so ties are broken at random, with a fixed seed, in the ranking of the curve.
     """
     check.check_same_index(relevance=relevance, scores=scores, groups=groups)
     plan = metric.bind(judge(relevance, groups))
-    drawn = ranking = Ranking(plan.judgments, scores)
+    curve_ranking = ranking = Ranking(plan.judgments, scores)
     if metric.ties == "average" and ranking.tied.any():
         order = np.random.default_rng(0).permutation(plan.judgments.queries.n_rows)
         ids = resolve_groups(groups, relevance)
         shuffled = judge(np.asarray(relevance)[order], None if ids is None else ids[order])
-        drawn = Ranking(shuffled, np.asarray(scores)[order])
-    return plan, ranking, drawn
+        curve_ranking = Ranking(shuffled, np.asarray(scores)[order])
+    return plan, ranking, curve_ranking
 
 
 def _interpolated(
@@ -159,8 +159,8 @@ def _interpolated(
     reached = np.floor(recall * (_N_LEVELS - 1) + _ROUNDING).astype(np.int64)
     best = np.zeros(n_queries * _N_LEVELS)
     np.maximum.at(best, query * _N_LEVELS + reached, precision)
-    falling_levels = best.reshape(n_queries, _N_LEVELS)[:, ::-1]
-    return np.maximum.accumulate(falling_levels, axis=1)[:, ::-1]
+    by_falling_level = best.reshape(n_queries, _N_LEVELS)[:, ::-1]
+    return np.maximum.accumulate(by_falling_level, axis=1)[:, ::-1]
 
 
 def graded_points(
@@ -172,17 +172,17 @@ def graded_points(
     rank = np.arange(1, len(query) + 1) - ranked.indptr[query]
     u = np.where(rank <= ranked.retrieved[query], worth[ranked.codes], 0.0)
     starts = ranked.indptr[:-1][sizes > 0]
-    pivots = u > 0
+    relevant = u > 0
     precision = np.empty(len(u))
-    for level in np.unique(worth[worth > 0]):
-        equal = u == level
-        precision[equal] = _sums(np.minimum(u, level), starts)[equal] / (rank[equal] * level)
-    recall = _sums(u, starts)[pivots] / totals[query[pivots]]
-    return query[pivots], rank[pivots], recall, precision[pivots]
+    for u_n in np.unique(worth[worth > 0]):
+        equal = u == u_n
+        precision[equal] = _cumulative_sums(np.minimum(u, u_n), starts)[equal] / (rank[equal] * u_n)
+    recall = _cumulative_sums(u, starts)[relevant] / totals[query[relevant]]
+    return query[relevant], rank[relevant], recall, precision[relevant]
 
 
-def _sums(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Cumulative sums that start again at `starts`; rounding errors stay inside each part."""
+def _cumulative_sums(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Cumulative sums that restart at `starts`: small sums have small rounding errors."""
     values = values.copy()
     values[starts[1:]] -= np.add.reduceat(values, starts)[:-1]
     return np.cumsum(values)
@@ -228,7 +228,7 @@ def eleven_point_curve(
     array([1.  , 1.  , 1.  , 1.  , 1.  , 1.  , 0.75, 0.75, 0.27, 0.27, 0.27])
     """
     metric = InterpolatedPrecision(rel=rel, condensed=condensed, empty=empty, ties=ties)
-    _, _, drawn = _ranked(metric, relevance, scores, groups)
-    drawn_metric = replace(metric, ties="stable") if ties == "average" else metric
-    levels = [replace(drawn_metric, recall=level) for level in ELEVEN_LEVELS]
-    return measure(drawn.judgments, [drawn], levels).means()[0]
+    _, _, ranking = _ranked(metric, relevance, scores, groups)
+    curve_metric = replace(metric, ties="stable") if ties == "average" else metric
+    levels = [replace(curve_metric, recall=level) for level in ELEVEN_LEVELS]
+    return measure(ranking.judgments, [ranking], levels).means()[0]

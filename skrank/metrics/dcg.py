@@ -1,4 +1,4 @@
-"""Cumulated gain, discounted cumulated gain, and the latter divided by that of an ideal list."""
+"""Cumulated gain (CG), discounted cumulated gain (DCG) and normalised DCG (nDCG)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from skrank._engine.tables import Gain, Scale, at_rank, discounts, gain_paramete
 @register("cg")
 @dataclass(frozen=True, kw_only=True)
 class CG(Metric):
-    r"""Cumulated gain: the sum of the gains of the first k documents, in any order.
+    r"""Cumulated gain: the sum of the gains of the first k documents, whatever their order.
 
     .. math:: CG@k = \sum_{r \le k} \text{gain}(y_r)
 
@@ -84,7 +84,7 @@ class DCG(Metric):
         `base`, then ``1 / log(rank, base)``, as Jarvelin and Kekalainen. "letor": as the official
         script of LETOR, 1 at rank 1 and then ``1 / log2(rank)``; queries with fewer than k
         documents have the value 0. "romip": ``1 / log2(2 + rank)``, as ROMIP. A sequence has the
-        factors of the ranks 1, 2, ..., which must not increase; lower ranks have the factor 0.
+        factors of the ranks 1, 2, ..., which must not increase; further ranks have the factor 0.
     base : float
         Base of the discount "jk", above 1.
     k, condensed, empty, ties, average
@@ -109,12 +109,12 @@ class DCG(Metric):
     base: float = number(2.0, 1, 1e6, open_low=True)
 
     def discount_at(self, rank: np.ndarray) -> np.ndarray:
-        """Discount of each rank, from 1 on."""
+        """Discount of each rank; the first rank is 1."""
         if not isinstance(self.discount, str):
             return at_rank(rank, self.discount)
         if self.discount in SHIFTS:
             return 1 / elementwise(math.log2, SHIFTS[self.discount] + rank)
-        base = self.base if self.discount == "jk" else 2.0
+        base = self.base if self.discount == "jk" else 2.0  # else "letor"
         return math.log(base) / elementwise(math.log, np.maximum(rank, base))
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
@@ -123,7 +123,7 @@ class DCG(Metric):
         return QuadraticTables(gain, discounts(self.discount_at, scale.longest, k))
 
     def values(self, sums: Counts, shown: Counts, relevant: Counts, total: Counts) -> Values:
-        """The sum; with the discount "letor", 0 for queries with fewer than k documents."""
+        """`sums`; with the discount "letor", 0 for queries with fewer than k documents."""
         if self.discount == "letor" and self.k is not None:
             return np.where(total < self.k, 0.0, sums), None
         return sums, None
@@ -149,7 +149,7 @@ class NDCG(DividedByIdeal, DCG):
         Factor of the gain at a rank. "log2": ``1 / log2(1 + rank)``. "jk": 1 for ranks up to
         `base`, then ``1 / log(rank, base)``. "letor": 1 at rank 1, then ``1 / log2(rank)``, and the
         value 0 for lists shorter than k. "romip": ``1 / log2(2 + rank)``. A sequence has the
-        factors of the ranks 1, 2, ..., which must not increase; lower ranks have the factor 0.
+        factors of the ranks 1, 2, ..., which must not increase; further ranks have the factor 0.
     base : float
         Base of the discount "jk", above 1.
     k, condensed, empty, ties, average
