@@ -55,18 +55,12 @@ def test_a_second_process_compiles_nothing(filled):
     assert written(filled) == before
 
 
-@pytest.mark.parametrize(
-    ("kind", "damage"),
-    [
-        ("nbi", lambda content: content[: len(content) // 2]),
-        ("nbc", lambda content: content[:-9] + bytes([content[-9] ^ 1]) + content[-8:]),
-    ],
-    ids=["cut", "flipped"],
-)
-def test_a_damaged_file_is_compiled_anew(filled, tmp_path, kind, damage):
+def test_a_damaged_file_is_compiled_anew(filled, tmp_path):
+    """One bit is another: a checksum covers all files."""
     folder = shutil.copytree(filled, tmp_path / "cache")
-    (path,) = folder.rglob(f"*.{kind}")
-    path.write_bytes(damage(path.read_bytes()))
+    (path,) = folder.rglob("*.nbc")
+    content = path.read_bytes()
+    path.write_bytes(content[:-9] + bytes([content[-9] ^ 1]) + content[-8:])
     assert run(NUMBA_CACHE_DIR=str(folder)) == (RIGHT, MESSAGE + "\n")
 
 

@@ -57,27 +57,41 @@ def imports_of(path):
             yield node.value
 
 
-IMPORTS = {name_of(path): set(imports_of(path)) for path in MODULES}
-GRAPH = {
-    module: {one for one in imported if one.split(".")[0] == "skrank"} - {module}
-    for module, imported in IMPORTS.items()
-}
-PARTS = {part_of(module): set() for module in GRAPH}
-for _module, _imported in GRAPH.items():
-    PARTS[part_of(_module)] |= {part_of(one) for one in _imported} - {part_of(_module)}
+@pytest.fixture(scope="module")
+def imports():
+    """The modules that each module imports."""
+    return {name_of(path): set(imports_of(path)) for path in MODULES}
 
 
-@pytest.mark.parametrize("graph", [GRAPH, PARTS], ids=["files", "parts"])
-def test_there_are_no_circles_of_imports(graph):
+@pytest.fixture(scope="module")
+def graph(imports):
+    """The modules of the package that each module imports."""
+    return {
+        module: {target for target in imported if target.split(".")[0] == "skrank"} - {module}
+        for module, imported in imports.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def parts(graph):
+    """The parts of the package that each part imports."""
+    parts = {part_of(module): set() for module in graph}
+    for module, imported in graph.items():
+        parts[part_of(module)] |= {part_of(target) for target in imported} - {part_of(module)}
+    return parts
+
+
+def test_there_are_no_circles_of_imports(graph, parts):
     """Imports inside functions and for types included; an error names the circle."""
-    assert set(TopologicalSorter(graph).static_order()) >= graph.keys()
+    for imported in (graph, parts):
+        assert set(TopologicalSorter(imported).static_order()) >= imported.keys()
 
 
 @pytest.mark.parametrize("layer", LAYERS)
-def test_imports_go_one_way(layer):
-    assert not PARTS[layer] & set(LAYERS[LAYERS.index(layer) + 1 :])
+def test_imports_go_one_way(layer, parts):
+    assert not parts[layer] & set(LAYERS[LAYERS.index(layer) + 1 :])
     if layer != "rankers":  # which measures as scorers do
-        assert PARTS[layer] <= {*LAYERS, "model_selection"}
+        assert parts[layer] <= {*LAYERS, "model_selection"}
 
 
 # What stands on the core imports public modules of other parts, and the private ones in `SHARED`.
@@ -88,10 +102,10 @@ SHARED = {"_validation", "_typing", "_progress", "_printed", "_files", "_warning
 
 
 @pytest.mark.parametrize("part", ON_THE_CORE)
-def test_what_stands_on_the_core_uses_public_names(part):
+def test_what_stands_on_the_core_uses_public_names(part, graph):
     private = {
         f"{module}: {target}"
-        for module, imported in GRAPH.items()
+        for module, imported in graph.items()
         for target in imported
         if part_of(module) == part != part_of(target) and part_of(target) not in SHARED
         if "._" in target
@@ -99,10 +113,10 @@ def test_what_stands_on_the_core_uses_public_names(part):
     assert not private
 
 
-def test_the_core_imports_nothing_that_stands_on_it():
+def test_the_core_imports_nothing_that_stands_on_it(parts):
     """But that reports and comparisons call plotting."""
     core = {*LAYERS, "scoring", "model_selection", "evaluation", "stats", "dask"}
-    imported = {(part, one) for part in core for one in PARTS[part] & {*ON_THE_CORE}}
+    imported = {(part, target) for part in core for target in parts[part] & {*ON_THE_CORE}}
     assert imported == {("evaluation", "plotting")}
 
 
@@ -113,10 +127,10 @@ STATISTICS = (
 USES_NUMBA = ("skrank._kernels", "skrank._engine.threads")
 
 
-@pytest.mark.parametrize("module", IMPORTS)
-def test_imports_of_kernels_and_statistics_and_of_numba(module):
+@pytest.mark.parametrize("module", map(name_of, MODULES))
+def test_imports_of_kernels_and_statistics_and_of_numba(module, imports):
     """Kernels import NumPy, numba and each other; statistics take plain arrays."""
-    for target in IMPORTS[module]:
+    for target in imports[module]:
         library = target.split(".")[0]
         if part_of(module) == "_kernels" and module != "skrank._kernels.jit":  # which caches
             allowed = library in ("numpy", "numba", "llvmlite", "math", "typing", "__future__")
