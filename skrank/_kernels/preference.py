@@ -14,9 +14,9 @@ import numpy as np
 from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.ranking import end_of_block
 
-# The penalty of a document is divided by `Preference.divisor` of the query, the rank of the
-# document, the number of judged documents above it, or the number of non-relevant documents
-# retrieved.
+# The divisor of penalties, in this order: `Preference.divisor` of the query; the rank of the
+# document; the number of judged documents above the document; the number of non-relevant documents
+# retrieved, at most `Preference.cap`.
 BY_TOTAL, BY_RANK, BY_ABOVE, BY_FOUND = range(4)
 
 
@@ -24,7 +24,7 @@ class Preference(NamedTuple):
     """``sum of share (1 - penalty)`` over relevant documents."""
 
     share: np.ndarray  # by code
-    lack: np.ndarray  # by code of a document and of a document above it
+    lack: np.ndarray  # by code of a document and of a document above it; 0 or 1 if `cap` is finite
     cap: np.ndarray  # by query: largest penalty before the division
     divisor: np.ndarray  # by query
     divide_by: int  # BY_TOTAL, ...
@@ -32,24 +32,24 @@ class Preference(NamedTuple):
 
 
 @subroutine()
-def _divided_by_rank(earlier, inside, n_above, size, less):
-    """Mean of penalty / (rank - less) over the ranks of a block; the ratio is 1 at rank `less`.
+def _divided_by_rank(earlier, inside, n_above, size, offset):
+    """Mean of penalty / (rank - offset) over the ranks of a block; 1 where the divisor is 0.
 
     `earlier` is the penalty for the `n_above` documents above the block. `inside` is the penalty
     for all other documents of the block, which has `size` documents.
     """
     total = 0.0
     for step in range(size):
-        divisor = n_above + step + 1 - less
-        share = step / (size - 1.0) if size > 1 else 0.0
-        total += (earlier + share * inside) / divisor if divisor > 0 else 1.0
+        divisor = n_above + step + 1 - offset
+        fraction = step / (size - 1.0) if size > 1 else 0.0
+        total += (earlier + fraction * inside) / divisor if divisor > 0 else 1.0
     return total / size
 
 
 @subroutine()
 def _capped(earlier, inside, cap, divisor):
-    """Mean of min(penalty, cap) / divisor for penalties of `earlier` + 0, 1, ..., `inside`."""
-    if earlier + inside == 0:
+    """Mean of min(penalty, cap) / divisor for penalty = `earlier` + 0, 1, ..., `inside`."""
+    if earlier + inside == 0:  # `divisor` may be 0, too
         return 0.0
     if cap == np.inf:
         return (earlier + 0.5 * inside) / divisor
@@ -61,7 +61,7 @@ def _capped(earlier, inside, cap, divisor):
 
 @subroutine()
 def _add_block(value, block, size, above, n_above, tables, cap, divisor):
-    """Add the value of the documents of a block to `value`.
+    """Return `value` plus the value of the documents of a block.
 
     ``block[c]`` documents of the block, and ``above[c]`` documents above it, have code c.
     """
@@ -74,8 +74,8 @@ def _add_block(value, block, size, above, n_above, tables, cap, divisor):
             earlier += above[z] * lack[c, z]
             inside += block[z] * lack[c, z]
         if divide_by in (BY_RANK, BY_ABOVE):
-            less = int(divide_by == BY_ABOVE)
-            penalty = _divided_by_rank(earlier, inside, n_above, size, less)
+            offset = int(divide_by == BY_ABOVE)
+            penalty = _divided_by_rank(earlier, inside, n_above, size, offset)
         else:
             penalty = _capped(earlier, inside, cap, divisor)
         value += block[c] * share[c] * (1.0 - penalty)
@@ -88,7 +88,7 @@ def _workspace(first, last, indptr, lists, tables, *_):
 
 @kernel(plain=True, work=_workspace)
 def values(first, last, indptr, lists, tables, inverse, out, work):
-    """Fill in the value of each query times `inverse`, its mean over the orders of ties."""
+    """Fill in the mean value of each query over the orders of ties, times `inverse`."""
     codes, tied, share, unjudged = lists.codes, lists.tied, tables.share, tables.unjudged
     n_codes = len(share)
     above, block = work  # number of documents by code
@@ -96,10 +96,10 @@ def values(first, last, indptr, lists, tables, inverse, out, work):
         start, end = indptr[q], indptr[q] + lists.retrieved[q]
         cap, divisor = tables.cap[q], tables.divisor[q]
         if tables.divide_by == BY_FOUND:
-            n_found = 0
+            n_non_relevant = 0
             for row in range(start, end):
-                n_found += codes[row] < unjudged and share[codes[row]] == 0
-            divisor = min(cap, float(n_found))
+                n_non_relevant += codes[row] < unjudged and share[codes[row]] == 0
+            divisor = min(cap, float(n_non_relevant))
         for c in range(n_codes):
             above[c] = 0.0
         value, n_above, low = 0.0, 0, start

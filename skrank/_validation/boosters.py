@@ -29,11 +29,11 @@ def boosting_kinds(params: Mapping[str, object]) -> set[str]:
     return {str(params.get(name)).lower() for name in names}
 
 
-def cannot_stop(what: str) -> ValueError:
+def cannot_stop(booster: str) -> ValueError:
     """The error for early stopping with boosting whose later rounds change the earlier ones."""
     return ValueError(
-        f"{what} cannot stop early: the model of the best round is lost. Train a fixed "
-        "number of rounds, with early_stopping_rounds=None, and choose it by a search."
+        f"{booster} cannot stop early: the model of the best round is lost. Train a fixed "
+        "number of rounds, with early_stopping_rounds=None, and choose this number by a search."
     )
 
 
@@ -44,7 +44,7 @@ def check_bagging(params: Mapping[str, Any]) -> None:
         return {str(params[name]).lower() for name in aliases if name in params}
 
     by_query = values_of("bagging_by_query") & {"true", "1", "+"}
-    # an estimator has the default of `subsample` beside another alias
+    # an estimator always has `subsample`, with its default if another alias is set
     fractions = map(float, values_of("bagging_fraction", "subsample", "sub_row", "bagging"))
     frequencies = map(float, values_of("bagging_freq", "subsample_freq"))
     if by_query and min(fractions, default=1) < 1 and max(frequencies, default=0) > 0:
@@ -59,14 +59,14 @@ def check_whole_queries(sizes: ArrayLike | None, rows: ArrayLike) -> None:
     sizes = np.asarray(sizes).astype(np.int64)
     query = np.repeat(np.arange(len(sizes)), sizes)
     counts = np.bincount(query[np.asarray(rows)], minlength=len(sizes))
-    if (torn := first((counts > 0) & (counts < sizes))) >= 0:
+    if (split := first((counts > 0) & (counts < sizes))) >= 0:
         raise ValueError(
-            f"query {torn} is torn apart: {counts[torn]} of its {sizes[torn]} rows are in this "
+            f"query {split} is split: only {counts[split]} of its {sizes[split]} rows are in this "
             "subset. Pass folds of queries to lightgbm.cv, folds=skrank.QueryKFold(5)."
         )
 
 
-# Aliases in LightGBM; of `objective`, they win over this name in its estimators
+# LightGBM's aliases; an alias of `objective` overrides `objective` in estimators of LightGBM
 OBJECTIVE_ALIASES = ("objective_type", "app", "application", "loss")
 METRIC_ALIASES = ("metrics", "metric_types")
 CUT_OFFS = ("eval_at", "ndcg_eval_at", "map_eval_at", "ndcg_at", "map_at")
@@ -74,9 +74,9 @@ EARLY_STOPPING = (
     "early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change",
     "early_stopping_min_delta",
 )  # fmt: skip
-# Parameters of the boosters' own losses, which do not act on a callable objective: those for which
-# skrank.LambdaRank has an option, those for which a metric has `gain`, and others
-_OPTIONS = {
+# Parameters of the boosters' own losses, without effect on a callable objective: those that options
+# of skrank.LambdaRank replace, those that `gain` of a metric replaces, and others
+_LAMBDARANK_OPTIONS = {
     "lambdarank_truncation_level": "truncation_level", "lambdarank_norm": "norm",
     "lambdarank_num_pair_per_sample": "truncation_level", "lambdarank_normalization": "norm",
     "lambdarank_score_normalization": "norm", "sigmoid": "sigmoid",
@@ -92,7 +92,7 @@ _OTHERS = (
 
 
 def refuse_params(params: Mapping[str, Any], names: Iterable[str], instead: str) -> None:
-    """Refuse parameters of a booster that must be given as `instead`."""
+    """Refuse parameters `names` that a booster sets: the caller must set `instead`."""
     for name in names:
         value: Any = params.get(name)
         if np.ndim(value) or value not in (None, "None", "none", "custom", "null", "na", 0):
@@ -102,11 +102,11 @@ def refuse_params(params: Mapping[str, Any], names: Iterable[str], instead: str)
 def refuse_loss_params(library: str, params: Mapping[str, object], *, metrics: bool) -> None:
     """Refuse parameters of the booster's own losses, which objectives of skrank do not read.
 
-    Without `metrics` of skrank, gains of labels may be parameters of a metric of the booster.
+    With metrics=False, gains are allowed, because a metric of the booster may read them.
     """
     for name, value in params.items():
-        if name in _OPTIONS:
-            remedy = f"give {_OPTIONS[name]}= of skrank.LambdaRank"
+        if name in _LAMBDARANK_OPTIONS:
+            remedy = f"give {_LAMBDARANK_OPTIONS[name]}= of skrank.LambdaRank"
         elif name in _GAINS and metrics:
             remedy = 'give gain= of the metric, such as skrank.metric("ndcg", gain="linear")'
         elif name.startswith("lambdarank_") or name in _OTHERS:
@@ -122,7 +122,7 @@ def refuse_loss_params(library: str, params: Mapping[str, object], *, metrics: b
 
 
 def missing_param(params: Mapping[str, Any]) -> str | None:
-    """The parameter of a booster that does not take NaN, and NaN only, as missing."""
+    """The parameter by which a booster reads other values as missing, or NaN as a value."""
     missing = params.get("missing")
     if missing is not None and not np.isnan(missing):
         return "missing"
@@ -134,7 +134,7 @@ def monotone_param(params: Mapping[str, Any]) -> str | None:
     """The parameter of a booster that lets scores only rise, or only fall, with a feature."""
     for name in ("monotone_constraints", "monotone_constraint", "monotonic_cst", "mc"):
         value = params.get(name)
-        if isinstance(value, str):  # "(0,1)" of XGBoost, "0:1" of CatBoost
+        if isinstance(value, str):  # "(0,1)" of XGBoost, "0:1" of CatBoost; zeros give ""
             value = value.strip("(), 0")
         elif isinstance(value, Mapping):
             value = list(value.values())

@@ -1,7 +1,7 @@
 """Mean and mean square of the value of each query when its labels are random.
 
-`RandomLabels.moments` computes them by a formula for the families of metrics that have one, and
-else from random label vectors.
+`RandomLabels.moments` computes them by a formula for the families of metrics that have a formula,
+and from random label vectors otherwise.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LabelModel: TypeAlias = "str | ArrayLike | pd.DataFrame"
-_MOST_ROWS = 1_000_000  # labels drawn, or pairs of ranks, at a time, to bound memory
+_MOST_ROWS = 1_000_000  # labels drawn at a time, or pairs of ranks, to bound memory
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Moments:
-    """Moments of the value L of each query over its random labels, of a campaign.
+    """Moments of the value L of each query of a campaign, over random labels of the query.
 
     Labels of different documents are assumed to be independent. The moments are exact for sums over
     ranks that are not normalised (DCG, precision, RBP) and for cascades (ERR, PFound, reciprocal
@@ -103,13 +103,13 @@ class GradedMetric:
     def of(cls, metric: Metric, grades: np.ndarray, longest: int) -> GradedMetric:
         """A metric on ascending `grades`, for lists of at most `longest` documents.
 
-        If it is not normalised, ``empty=0``, as in the paper: labels of the first ranks do not show
-        whether the query has a relevant document at all.
+        Without a normaliser, ``empty=0`` (Sawade et al. 2013): labels of the first ranks do not
+        show whether the query has a relevant document at all.
         """
         if metric.average != "macro":
             raise ValueError(f"{metric} is not a mean over queries: choose average='macro'.")
-        plain = metric.ideal_cutoff == 0
-        allowed = ("skip", 0) if plain else ("skip", 0, 1)
+        unnormalised = metric.ideal_cutoff == 0
+        allowed = ("skip", 0) if unnormalised else ("skip", 0, 1)
         if metric.needs_relevant and metric.empty not in allowed:
             raise ValueError(f"{metric}: choose empty from {allowed}.")
         max_grade = getattr(metric, "max_grade", None) or check.highest_grade(grades)
@@ -118,14 +118,14 @@ class GradedMetric:
         tables = metric.bind(judgments, max_grade=max_grade).tables
         code = np.searchsorted(judgments.labels, grades)
         family, gain, weight = None, np.empty(0), np.empty(0)
-        factor = _constant_factor(metric) if plain else None
+        factor = _constant_factor(metric) if unnormalised else None
         if factor is not None and isinstance(tables, CascadeTables):
             family, gain, weight = "cascade", tables.stop[code], factor * tables.phi
         elif factor is not None and isinstance(tables, QuadraticTables) and tables.pairs is None:
             family, gain, weight = "linear", tables.gain[code], factor * tables.u
-        counted = replace(metric, empty=0) if plain else metric
+        computed = replace(metric, empty=0) if unnormalised else metric
         weight = np.trim_zeros(weight, "b")[:longest]
-        return cls(counted, grades, max_grade, family, gain, weight)
+        return cls(computed, grades, max_grade, family, gain, weight)
 
     def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
         """Value of each ranker on each query; NaN where the query does not count."""
@@ -139,20 +139,20 @@ def _constant_factor(metric: Metric) -> float | None:
     Tested with four lists of different lengths and numbers of relevant documents.
     """
     retrieved, relevant = np.array([1.0, 1.0, 3.0, 7.0]), np.array([1.0, 2.0, 1.0, 5.0])
-    lists = retrieved, relevant, np.array([1.0, 2.0, 1e6, 1e6])
-    (shift, _), (value, _) = (metric.values(np.full(4, x), *lists) for x in (0.0, 1.0))
-    return float(value[0]) if np.all(value == value[0]) and not np.any(shift) else None
+    counts = retrieved, relevant, np.array([1.0, 2.0, 1e6, 1e6])  # and judged documents
+    (at_0, _), (at_1, _) = (metric.values(np.full(4, x), *counts) for x in (0.0, 1.0))
+    return float(at_1[0]) if np.all(at_1 == at_1[0]) and not np.any(at_0) else None
 
 
 def label_probabilities(
     label_model: LabelModel, grades: ArrayLike | None, n_rows: int, labels: ArrayLike | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Ascending grades, and the probability of each grade per row; `labels` are those known."""
-    known = None if grades is None else _ascending_grades("grades", grades)
+    """Ascending grades, and the probability of each grade per row; `labels` are known labels."""
+    all_grades = None if grades is None else _ascending_grades("grades", grades)
     if isinstance(label_model, str):
         check.check_choice("label_model", label_model, ("uniform",))
-        known = _assumed_grades(labels) if known is None else known
-        return known, np.full((n_rows, len(known)), 1 / len(known))
+        all_grades = _assumed_grades(labels) if all_grades is None else all_grades
+        return all_grades, np.full((n_rows, len(all_grades)), 1 / len(all_grades))
     table = check.as_numbers("label_model", label_model, "of rows x grades")
     if table.ndim != 2 or len(table) != n_rows:
         raise ValueError(
@@ -162,25 +162,25 @@ def label_probabilities(
     columns = np.arange(float(table.shape[1]))
     if hasattr(label_model, "columns"):
         columns = _ascending_grades("label_model.columns", label_model.columns)
-    elif known is not None and len(known) == len(columns):
-        columns = known
+    elif all_grades is not None and len(all_grades) == len(columns):
+        columns = all_grades
     total = table.sum(axis=1)
-    usable = (np.abs(total - 1) < 1e-3) & (table >= 0).all(axis=1)
-    if not usable.all():
-        row = int(np.argmin(usable))
+    is_distribution = (np.abs(total - 1) < 1e-3) & (table >= 0).all(axis=1)
+    if not is_distribution.all():
+        row = int(np.argmin(is_distribution))
         raise ValueError(f"row {row} of label_model is {table[row]}: it must be probabilities.")
-    known = columns if known is None else known
-    missing = np.setdiff1d(columns, known)
+    all_grades = columns if all_grades is None else all_grades
+    missing = np.setdiff1d(columns, all_grades)
     if len(missing):
         raise ValueError(f"label_model has grade {missing[0]:g}, which is not in {grades=}.")
-    spread = np.zeros((n_rows, len(known)))
+    probabilities = np.zeros((n_rows, len(all_grades)))
     # probabilities of models that compute in float32 do not quite sum to 1
-    spread[:, np.searchsorted(known, columns)] = table / total[:, None]
-    return known, spread
+    probabilities[:, np.searchsorted(all_grades, columns)] = table / total[:, None]
+    return all_grades, probabilities
 
 
 def _assumed_grades(labels: ArrayLike | None) -> np.ndarray:
-    """The grades 0 to the highest known label, or 0 to 4."""
+    """Grades 0, 1, ... to the highest known label, and all known labels; else grades 0 to 4."""
     known = np.empty(0) if labels is None else check.as_vector("labels", labels)
     known = known[(known >= 0) & (known <= check.MOST_GRADES)]
     if len(known):
@@ -234,9 +234,9 @@ class RandomLabels:
             errors = []
             for pair in combinations(range(n_rankers), 2):
                 pool = replace(self.pool, scores=self.pool.scores[list(pair)])
-                drawn = replace(self, pool=pool).moments(n_draws, seed)
-                errors.append(drawn.squared_error(drawn.center(p) if center is None else center))
-            return Moments(ids, ones, zero, np.mean(errors, axis=0), drawn.method)
+                result = replace(self, pool=pool).moments(n_draws, seed)
+                errors.append(result.squared_error(result.center(p) if center is None else center))
+            return Moments(ids, ones, zero, np.mean(errors, axis=0), result.method)
         if self.graded.family is None:
             n_draws = check.check_repeats("n_draws", n_draws, "random label vectors per query")
             mass, first, second = _monte_carlo(self, n_draws, seed)
@@ -261,35 +261,35 @@ def random_labels(
     who: str,
     labels: ArrayLike | None = None,
 ) -> RandomLabels:
-    """The documents whose label matters, with their probabilities; messages name `who`."""
+    """Documents that can change a value, and probabilities of grades; messages name `who`."""
     pool = make_pool(scores, groups, seed, who)
-    known, probabilities = label_probabilities(label_model, grades, pool.queries.n_rows, labels)
-    graded = GradedMetric.of(metric(name), known, pool.queries.longest)
+    all_grades, proba = label_probabilities(label_model, grades, pool.queries.n_rows, labels)
+    graded = GradedMetric.of(metric(name), all_grades, pool.queries.longest)
     if graded.family is not None:
         pool = pool.first(len(graded.weight))
-    return RandomLabels(graded, pool, probabilities[pool.rows])
+    return RandomLabels(graded, pool, proba[pool.rows])
 
 
 def _linear(labels: RandomLabels) -> tuple[np.ndarray, np.ndarray]:
     """Moments of the sum over ranks of weight times gain; for two rankers, of their difference.
 
-    A document has the same label in both lists. So its gain counts with the difference of its
-    weights; and since documents are independent, means and variances add.
+    A document has the same label in both lists, so the difference of its two weights multiplies its
+    gain. Since labels are independent, means and variances add over documents.
     """
     pool, weight = labels.pool, labels.graded.weight
-    net = np.zeros(pool.queries.n_rows)
+    net_weight = np.zeros(pool.queries.n_rows)
     for ranker, sign in zip(range(len(pool.scores)), (1, -1), strict=False):
         rows, filled = pool.ranked(ranker, len(weight))
-        net[rows[filled]] += sign * np.broadcast_to(weight, rows.shape)[filled]
+        net_weight[rows[filled]] += sign * np.broadcast_to(weight, rows.shape)[filled]
     gain, square = labels.gains
     starts = pool.queries.indptr[:-1]
-    mean = np.add.reduceat(net * gain, starts)
-    variance = np.add.reduceat(net**2 * np.maximum(square - gain**2, 0.0), starts)
+    mean = np.add.reduceat(net_weight * gain, starts)
+    variance = np.add.reduceat(net_weight**2 * np.maximum(square - gain**2, 0.0), starts)
     return mean, variance + mean**2
 
 
 def _cascade(labels: RandomLabels) -> tuple[np.ndarray, np.ndarray]:
-    """Moments of cascades, whose value is a sum of weight times the probability to stop there.
+    """Moments of cascades: sums over ranks of weight times the probability to stop at the rank.
 
     The value from a rank on is V = weight * stop + (1 - stop) * V', where V' is the value from the
     next rank on; V' is independent of `stop`. The means of V and V**2 follow from the last rank up.
@@ -298,9 +298,9 @@ def _cascade(labels: RandomLabels) -> tuple[np.ndarray, np.ndarray]:
     sums = []
     for ranker in range(len(pool.scores)):
         rows, filled = pool.ranked(ranker, len(weight))
-        e, m = (np.where(filled, part[rows], 0.0).T for part in labels.gains)  # by rank and query
+        stops, squares = (np.where(filled, gain[rows], 0.0).T for gain in labels.gains)  # by rank
         v = vv = np.zeros(len(rows))
-        for w, stop, square in zip(weight[::-1], e[::-1], m[::-1], strict=True):
+        for w, stop, square in zip(weight[::-1], stops[::-1], squares[::-1], strict=True):
             vv = w * w * square + 2 * w * (stop - square) * v + (1 - 2 * stop + square) * vv
             v = w * stop + (1 - stop) * v
         sums.append((v, vv))
@@ -313,7 +313,7 @@ def _cascade(labels: RandomLabels) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _cascade_product(labels: RandomLabels) -> np.ndarray:
-    """Mean of the product of the cascade values of two lists of the same documents.
+    """Mean of the product of the cascade values of two lists, a and b, of the same documents.
 
     Two users read one list each, independently given the labels. ``reach[q, i]`` is the mean
     probability that the first user reaches rank i and the second user the current rank r. A
@@ -324,30 +324,30 @@ def _cascade_product(labels: RandomLabels) -> np.ndarray:
     pool, weight = labels.pool, labels.graded.weight
     depth, gains = len(weight), labels.gains
     (rows_a, filled_a), (rows_b, filled_b) = (pool.ranked(ranker, depth) for ranker in (0, 1))
-    place = np.full(pool.queries.n_rows, depth)  # in the first list, unless it is not retrieved
-    place[rows_a[filled_a]] = np.broadcast_to(np.arange(depth), rows_a.shape)[filled_a]
+    rank_in_a = np.full(pool.queries.n_rows, depth)  # `depth` if not retrieved in a
+    rank_in_a[rows_a[filled_a]] = np.broadcast_to(np.arange(depth), rows_a.shape)[filled_a]
     rank, product = np.arange(depth), np.empty(len(rows_a))
     block = max(1, _MOST_ROWS // depth)
     for start in range(0, len(rows_a), block):
         part = slice(start, start + block)
-        stop, e = (np.where(s[part], gains[0][r[part]], 0.0) for r, s in
-                   ((rows_a, filled_a), (rows_b, filled_b)))  # fmt: skip
-        m = np.where(filled_b[part], gains[1][rows_b[part]], 0.0)
-        at = np.where(filled_b[part], place[rows_b[part]], depth)
-        passing = np.cumprod(1 - stop, axis=1)
-        reach = np.concatenate([np.ones((len(stop), 1)), passing[:, :-1]], axis=1)
-        term, total = weight * stop, np.zeros(len(stop))
+        stop_a, stop_b = (np.where(filled[part], gains[0][rows[part]], 0.0) for rows, filled in
+                          ((rows_a, filled_a), (rows_b, filled_b)))  # fmt: skip
+        square_b = np.where(filled_b[part], gains[1][rows_b[part]], 0.0)
+        a_of_b = np.where(filled_b[part], rank_in_a[rows_b[part]], depth)  # by rank in b
+        passing = np.cumprod(1 - stop_a, axis=1)
+        reach = np.concatenate([np.ones((len(passing), 1)), passing[:, :-1]], axis=1)
+        term, total = weight * stop_a, np.zeros(len(passing))
         for r in range(depth):
-            a, f = at[:, r], 1 - e[:, r]
+            a, e, m, f = a_of_b[:, r], stop_b[:, r], square_b[:, r], 1 - stop_b[:, r]
             # mean probability to stop one user, given that the document did not stop the other;
             # if f is 0, the document stops all users, and none reaches the ranks below
-            stop_one = np.divide(e[:, r] - m[:, r], f, out=np.zeros(len(f)), where=f > 0)
-            pass_both = np.divide(f - e[:, r] + m[:, r], f, out=np.zeros(len(f)), where=f > 0)
+            stop_one = np.divide(e - m, f, out=np.zeros(len(f)), where=f > 0)
+            pass_both = np.divide(f - e + m, f, out=np.zeros(len(f)), where=f > 0)
             above, below = rank < a[:, None], rank > a[:, None]
             terms, listed = reach * term, a < depth
-            here = e[:, r] * (terms * above).sum(axis=1) + stop_one * (terms * below).sum(axis=1)
+            here = e * (terms * above).sum(axis=1) + stop_one * (terms * below).sum(axis=1)
             query, i = np.flatnonzero(listed), a[listed]
-            here[listed] += m[listed, r] * weight[i] * reach[query, i]
+            here[listed] += m[listed] * weight[i] * reach[query, i]
             term[query, i] = weight[i] * stop_one[listed]
             reach *= np.where(below, pass_both[:, None], f[:, None])
             total += weight[r] * here

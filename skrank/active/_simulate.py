@@ -56,7 +56,7 @@ class Simulation(Printed):
     means: list[list[Mean]]
 
     def to_frame(self) -> pd.DataFrame:
-        """Per budget: root mean squared error, mean number of queries, share with a caution."""
+        """Root mean squared error, mean number of queries and share of cautions, per budget."""
         import pandas as pd
 
         columns = {
@@ -88,11 +88,11 @@ class Simulation(Printed):
         return np.array(flags) & ~self.complete
 
     def error(self) -> tuple[np.ndarray, np.ndarray]:
-        """Root mean squared error per budget, and its standard error."""
+        """Root mean squared error per budget, and its standard error by the delta method."""
         squared = (self.values - self.truth) ** 2
         root = np.sqrt(np.nanmean(squared, axis=0))
-        spread = np.nanstd(squared, axis=0) / np.sqrt(np.isfinite(squared).sum(axis=0))
-        return root, spread / np.where(root > 0, 2 * root, 1.0)
+        error = np.nanstd(squared, axis=0) / np.sqrt(np.isfinite(squared).sum(axis=0))
+        return root, error / np.where(root > 0, 2 * root, 1.0)
 
 
 def simulate(
@@ -125,7 +125,7 @@ def simulate(
     estimator : {"assisted", "lure"}
         As in `ActiveEvaluator.estimate`.
     moments : Moments, optional
-        Moments under a label model, for "assisted"; without moments, nothing is corrected.
+        Moments under a label model, by which "assisted" corrects estimates. Default: no correction.
     n_campaigns : int
     random_state : int, Generator, RandomState or None
     progress : bool, optional
@@ -168,7 +168,7 @@ def simulate(
     n_campaigns = check.check_repeats("n_campaigns", n_campaigns, "the number of campaigns")
     check.check_choice("estimator", estimator, ESTIMATORS)
     if moments is not None:
-        check.check_kind("moments (what moments of a campaign returns)", moments, Moments)
+        check.check_kind("moments (such as `moments` of an ActiveEvaluator)", moments, Moments)
     if (np.abs(query_values) > _LARGEST).any():
         raise ValueError(f"values beyond {_LARGEST:g} overflow when they are squared.")
     complete = fits(cost[q > 0].sum(), limits)
@@ -187,8 +187,8 @@ def simulate(
         n_draws = np.count_nonzero(fits(spent[:, None], limits), axis=0)
         means.append([estimate(draws=order[:n]) for n in n_draws])
         drawn[campaign], paid[campaign] = n_draws, np.append(0.0, spent)[n_draws]
-    rows = [[(mean.value, mean.standard_error, mean.n_counted) for mean in row] for row in means]
-    value, error, counted = np.moveaxis(np.array(rows, dtype=np.float64), 2, 0)
+    fields = [[(mean.value, mean.standard_error, mean.n_counted) for mean in row] for row in means]
+    value, error, counted = np.moveaxis(np.array(fields, dtype=np.float64), 2, 0)
     typical = typical_number(counted, drawn, paid, float(q @ cost))
     value, error = np.where(complete, truth, value), np.where(complete, 0.0, error)
     return Simulation(limits, truth, value, error, drawn, counted, typical, complete, means)

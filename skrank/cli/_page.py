@@ -20,7 +20,7 @@ CURVE = tuple(str(InterpolatedPrecision(recall=level)) for level in ELEVEN_LEVEL
 
 
 def page(
-    report: Report, names: list[str], how: Options, notes: list[str], command: str, title: str
+    report: Report, names: list[str], options: Options, notes: list[str], command: str, title: str
 ) -> str:
     """The page of a report.
 
@@ -30,12 +30,12 @@ def page(
         With the columns of `names` and `CURVE`.
     names : list of str
         Columns to show; runs are sorted by the first.
-    how : dict
-        Options of the comparison of the runs.
+    options : dict
+        Options of `Report.compare`.
     notes : list of str
-        How queries without a relevant document count, and other facts.
+        Sentences to show, such as on queries without a relevant document.
     command, title : str
-        What makes the page, and its title.
+        The command that makes the page, and the title of the page.
 
     Returns
     -------
@@ -43,27 +43,27 @@ def page(
     """
     columns = [list(report.metric_of).index(name) for name in names]
     signs = [1 if report.metric_of[name].greater_is_better else -1 for name in names]
-    runs = np.argsort(-signs[0] * report.averages[:, columns[0]], kind="stable")
-    means = report.to_frame(how["confidence"])[["mean", "low", "high"]].to_numpy()
+    order = np.argsort(-signs[0] * report.averages[:, columns[0]], kind="stable")
+    means = report.to_frame(options["confidence"])[["mean", "low", "high"]].to_numpy()
     data = {
-        "title": title, "made": command, "notes": notes, "confidence": 100 * how["confidence"],
+        "title": title, "made": command, "notes": notes, "confidence": 100 * options["confidence"],
         "metrics": names, "signs": signs, "levels": ELEVEN_LEVELS,
         "queries": report.queries.tolist(),
-        "runs": [str(report.systems[run]) for run in runs],
-        "counts": {name: np.array(counts)[runs].tolist() for name, counts in report.counts.items()},
-        # by run, and then by metric, by query, or by level
-        "means": means.reshape(len(runs), -1, 3)[runs][:, columns].tolist(),
-        "values": report.values[runs][:, :, columns].swapaxes(1, 2).tolist(),
-        "curves": report.mean[list(CURVE)].fillna(0).to_numpy()[runs].tolist(),
+        "runs": [str(report.systems[run]) for run in order],
+        "counts": {key: np.array(counts)[order].tolist() for key, counts in report.counts.items()},
+        # shapes (runs, metrics, 3), (runs, metrics, queries), (runs, levels)
+        "means": means.reshape(len(order), -1, 3)[order][:, columns].tolist(),
+        "values": report.values[order][:, :, columns].swapaxes(1, 2).tolist(),
+        "curves": report.mean[list(CURVE)].fillna(0).to_numpy()[order].tolist(),
     }  # fmt: skip
-    if len(runs) > 1:
+    if len(order) > 1:
         try:
-            comparison = report.compare(names, **how)
+            comparison = report.compare(names, **options)
         except ValueError as error:
             data["untested"] = str(error)
         else:
             tests = comparison.to_frame().drop(columns="p_uncorrected")
             data |= {"caption": comparison.caption, "tests": tests.to_dict("records")}
-    # in a program, not as JSON, which has no NaN and no infinity
+    # JavaScript, unlike JSON, has NaN and infinity; "<" is escaped, so that no text ends the script
     template = Path(__file__).with_name("page.html").read_text(encoding="utf-8").rstrip("\n")
     return template.replace("@DATA@", json.dumps(data, ensure_ascii=False).replace("<", "\\u003c"))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 STUDY_METRICS = ("gap", "ap", "ndcg", "ndcg(gain=linear)", "q", "rbp", "precision@10")
 _MOST_LABELS = 20
-_ROWS_AT_ONCE = 1_000_000  # documents that are measured together, to bound memory
+_ROWS_AT_ONCE = 1_000_000  # about as many documents are measured together, to bound memory
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -115,9 +115,9 @@ class Study(Printed):
             f"{check.counted(queries, 'query', 'queries')}, {ranks} ranks"
             f"{', condensed' if self.condensed else ''}, {self.n_left_out} left out"
         )
-        missed = int(np.count_nonzero(~self.converged))
-        if missed:
-            caption += f"; {missed} of {self.converged.size} problems did not converge"
+        n_failed = int(np.count_nonzero(~self.converged))
+        if n_failed:
+            caption += f"; {n_failed} of {self.converged.size} inferences did not converge"
         return caption
 
     def _printed(self) -> dict[str, pd.DataFrame]:
@@ -217,27 +217,27 @@ def study(
                 "study."
             )
     judged = trec.read_qrels(qrels).to_frame()
-    known = np.unique(judged["label"][judged["label"] > 0])
-    levels = _check_rel(rel, known)
-    top = max_grade or check.highest_grade(known)
+    relevant = np.unique(judged["label"][judged["label"] > 0])
+    levels = _check_rel(rel, relevant)
+    top = max_grade or check.highest_grade(relevant)
     named_runs = trec.read_runs(runs)
     n_left_out = 0
-    table: list[pd.DataFrame] = []
-    parts: list[tuple[np.ndarray, ...]] = []
+    frames: list[pd.DataFrame] = []
+    results_of_parts: list[tuple[np.ndarray, ...]] = []
     with progress_bar(progress, len(named_runs) * len(named_metrics), "metrics of runs") as bar:
         for part in _parts(judged, named_runs):
             by_list = part.groupby(["run", "qid"], sort=False)
-            has_documents = by_list["retrieved"].any().to_numpy()
+            is_retrieved = by_list["retrieved"].any().to_numpy()
             if condensed:
                 part = part[part["label"].notna()]
                 by_list = part.groupby(["run", "qid"], sort=False)
             ranks = np.minimum(by_list["retrieved"].sum().to_numpy(), k or len(part))
             listed = part[by_list.cumcount().to_numpy() < np.repeat(ranks, by_list.size())]
             counts = listed.groupby(["run", "qid", "label"]).size().unstack(fill_value=0)
-            counts = counts.reindex(index=by_list.size().index, columns=known, fill_value=0)
-            is_long = (counts >= fewest).all(axis=1).to_numpy()
-            n_left_out += int(np.count_nonzero(has_documents)) - int(np.count_nonzero(is_long))
-            chosen = np.flatnonzero(is_long)
+            counts = counts.reindex(index=by_list.size().index, columns=relevant, fill_value=0)
+            is_included = (counts >= fewest).all(axis=1).to_numpy()
+            n_left_out += int(np.count_nonzero(is_retrieved)) - int(np.count_nonzero(is_included))
+            chosen = np.flatnonzero(is_included)
             lists = RankedLists(part["label"].to_numpy(), by_list.size().to_numpy(), ranks)
             batches = lists.batches(chosen)
             results = []
@@ -245,26 +245,27 @@ def study(
                 expectation = Expectation(metric, lists, top)
                 results.append((expectation.values, *lists.errors(batches, expectation, levels)))
                 bar.update(part["run"].nunique())
-            by_metric = (np.stack(each, axis=1)[chosen] for each in zip(*results, strict=True))
-            parts.append((lists.errors(batches, None, levels)[0][chosen], *by_metric))
-            table.append(counts.index.to_frame(index=False).assign(ranks=ranks).iloc[chosen])
-    uninformed, values, errors, converged = map(np.concatenate, zip(*parts, strict=True))
+            by_metric = (np.stack(field, axis=1)[chosen] for field in zip(*results, strict=True))
+            results_of_parts.append((lists.errors(batches, None, levels)[0][chosen], *by_metric))
+            frames.append(counts.index.to_frame(index=False).assign(ranks=ranks).iloc[chosen])
+    uninformed, values, errors, converged = map(np.concatenate, zip(*results_of_parts, strict=True))
     if len(values) == 0:
         raise ValueError(
             f"no list has {fewest} documents of each label above 0: lower min_retrieved, or raise "
             "k."
         )
     return Study(
-        metrics=tuple(named_metrics), rel=levels, lists=pd.concat(table, ignore_index=True),
+        metrics=tuple(named_metrics), rel=levels, lists=pd.concat(frames, ignore_index=True),
         values=values, errors=errors, converged=converged, uninformed=uninformed,
         n_left_out=n_left_out, k=k, condensed=condensed,
     )  # fmt: skip
 
 
 def _parts(judged: pd.DataFrame, runs: dict[str, trec.Run]) -> Iterator[pd.DataFrame]:
-    """Rows of run, qid, label and "retrieved": the documents of each judged query of some runs.
+    """Yield frames of documents, with their run, qid, label and whether the run retrieved them.
 
-    The documents that the run retrieved come first, by rank, and then other judged documents.
+    Each frame has all judged queries of some runs: first the documents that the run retrieved, by
+    rank, then other judged documents of the query.
     """
     import pandas as pd
 
@@ -290,7 +291,7 @@ def _check_rel(rel: Sequence[float] | None, relevant: np.ndarray) -> np.ndarray:
         and 0 < levels.min() <= levels.max() <= relevant.max(initial=0)
     ):
         raise ValueError(
-            f"rel={levels.tolist()[:3]}... must be at most {_MOST_LABELS} lowest relevant labels, "
-            "none above all labels of the qrels, of which some must be above 0."
+            f"rel={levels.tolist()[:3]}... must be 1 to {_MOST_LABELS} lowest relevant labels, "
+            "above 0 and at most the highest label of the qrels, which must be above 0, too."
         )
     return levels

@@ -43,17 +43,17 @@ def refuse_unjudged(ranker: Estimator) -> None:
 
 
 class Loaded(NamedTuple):
-    """Rows in parts: each entry of a field is of one part.
+    """Rows in parts: each attribute is a sequence with one entry per part.
 
     Attributes
     ----------
-    parts : Part, or dask Delayed of a Part in the memory of a worker
-        Sorted by query.
-    ids, sizes : ndarray of shape (n_queries,)
+    parts : sequence of Part, or of dask Delayed of a Part in the memory of a worker
+        Rows, sorted by query.
+    ids, sizes : sequence of ndarray of shape (n_queries,)
         Query ids and numbers of rows of the queries.
-    tops : float
-        Highest labels, of all queries of a partition.
-    weighted : bool
+    tops : sequence of float
+        Highest label of the partition that the part is taken from.
+    weighted : sequence of bool
         True if there are weights.
     """
 
@@ -68,22 +68,22 @@ def loaded(rows: Rows) -> Loaded:
     """Load the partitions of collections into the memory of the workers, and check them."""
     import dask
 
-    pieces = aligned_partitions(
+    partitions = aligned_partitions(
         X=rows.X, y=rows.y, groups=rows.groups, sample_weight=rows.sample_weight
     )
     make, summarise = dask.delayed(_part, pure=False), dask.delayed(_summary, pure=False)
-    parts = dask.persist(*(make(number, *piece.values()) for number, piece in enumerate(pieces)))
+    parts = dask.persist(*(make(i, *columns.values()) for i, columns in enumerate(partitions)))
     summaries = dask.compute(*map(summarise, parts))
     check_unsplit_queries([ids for ids, *_ in summaries])
-    fields = [(part, *summary) for part, summary in zip(parts, summaries, strict=True)]
-    filled = [of_part for of_part in fields if len(of_part[1])]
-    if not filled:
+    entries = [(part, *summary) for part, summary in zip(parts, summaries, strict=True)]
+    non_empty = [entry for entry in entries if len(entry[1])]
+    if not non_empty:
         raise ValueError("X has no rows.")
-    return Loaded(*zip(*filled, strict=True))
+    return Loaded(*zip(*non_empty, strict=True))
 
 
 def _part(number: int, X: Any, y: Any, groups: Any, weights: Any) -> Part | None:
-    """The rows of a partition, sorted by query; runs on a worker, as `_summary`."""
+    """The rows of a partition, sorted by query; runs on a worker, like `_summary`."""
     if X.shape[0] == 0:
         return None
     with check.about(f"partition {number}"):
@@ -96,22 +96,22 @@ def _part(number: int, X: Any, y: Any, groups: Any, weights: Any) -> Part | None
 
 
 def _summary(part: Part | None) -> tuple[Any, ...]:
-    """The other fields of `Loaded`."""
+    """The entries of a part in the fields of `Loaded` after `parts`."""
     if part is None:
         return np.empty(0, object), np.empty(0, np.int64), 0.0, False
     return part.queries.ids, part.queries.sizes, float(part.y.max()), part.weights is not None
 
 
 def highest_grade(*collections: Loaded | None) -> int:
-    """The highest grade of several collections, of which some are absent."""
+    """The highest grade of several collections; None stands for an absent collection."""
     tops = [top for rows in collections if rows is not None for top in rows.tops]
     return check.highest_grade(np.array(tops))
 
 
-def chosen(rows: Loaded, ranker: Estimator) -> tuple[np.ndarray, np.ndarray]:
-    """Ids of the queries to train on and of those to hold out, by parameters of a GroupedRanker.
+def chosen_ids(rows: Loaded, ranker: Estimator) -> tuple[np.ndarray, np.ndarray]:
+    """Ids of the queries to train on, and of the queries that a GroupedRanker holds out.
 
-    They are the same queries as of the same rows in memory.
+    The same rows in memory give the same queries.
     """
     import dask
 
@@ -124,20 +124,20 @@ def chosen(rows: Loaded, ranker: Estimator) -> tuple[np.ndarray, np.ndarray]:
     return all_rows.ids[train], all_rows.ids[held_out]
 
 
-def _cut(rows: Loaded, used: np.ndarray) -> Loaded:
-    """The queries with some ids; they stay on the workers."""
+def _cut(rows: Loaded, query_ids: np.ndarray) -> Loaded:
+    """The rows of the queries with `query_ids`, which stay on the workers."""
     import dask
 
-    cut = dask.delayed(_joined, pure=False)
-    fields = []
+    join = dask.delayed(_joined, pure=False)
+    entries = []
     for part, ids, sizes, *others in zip(*rows, strict=True):
-        if (mask := np.isin(ids, used)).any():
-            fields.append((cut([(part, mask)]), ids[mask], sizes[mask], *others))
-    return Loaded(*zip(*fields, strict=True))
+        if (mask := np.isin(ids, query_ids)).any():
+            entries.append((join([(part, mask)]), ids[mask], sizes[mask], *others))
+    return Loaded(*zip(*entries, strict=True))
 
 
 def drawn(rows: Loaded, ranker: Estimator) -> Rows:
-    """Random queries of at most `max_rows` rows in all, in memory.
+    """Random queries of at most `max_rows` rows in all, but at least one query, in memory.
 
     `random_state` and the option "max_rows" are those of the ranker, if it has them. The draw
     depends on the query ids, not on the order of rows and partitions.
@@ -171,11 +171,11 @@ def _taken(part: Part, used: np.ndarray) -> Rows:
 
 def _joined(parts: list[tuple[Part, np.ndarray]]) -> Part:
     """The rows of some queries of each part, given by masks."""
-    return _stacked([_taken(*cut) for cut in parts]).check().part()
+    return _stacked([_taken(part, mask) for part, mask in parts]).check().part()
 
 
 def _stacked(parts: Sequence[Rows]) -> Rows:
-    """Rows, one below the other."""
+    """The rows of all parts, in the order of the parts."""
     if len(parts) == 1:
         return parts[0]
     tables: list[Any] = [rows.X for rows in parts]
@@ -196,18 +196,18 @@ def _stacked(parts: Sequence[Rows]) -> Rows:
 
 
 class Spread:
-    """Rows of whole queries, one Part per worker, for Dask collections of their fields."""
+    """Rows of whole queries, one Part per worker; its methods return Dask collections."""
 
     def __init__(self, client: Client, rows: Loaded, workers: list[str]) -> None:
-        """Send about the same number of queries to each of the workers, of which none is idle."""
+        """Send about the same number of queries, at least 1, to each of the `workers`."""
         import dask
 
         counts = list(map(len, rows.ids))
-        owners = np.arange(sum(counts)) * len(workers) // sum(counts)  # number of a worker
-        of_parts = np.split(owners, np.cumsum(counts)[:-1])
+        owners = np.arange(sum(counts)) * len(workers) // sum(counts)  # worker by query
+        owners_by_part = np.split(owners, np.cumsum(counts)[:-1])
         self.client, self.weighted, self.parts = client, rows.weighted[0], {}
         for number, worker in enumerate(workers):
-            masks = zip(rows.parts, (owner == number for owner in of_parts), strict=True)
+            masks = zip(rows.parts, (owners == number for owners in owners_by_part), strict=True)
             cuts = [(part, mask) for part, mask in masks if mask.any()]
             self.parts[worker] = (
                 client.scatter(_joined(cuts), workers=[worker], hash=False)
@@ -230,23 +230,23 @@ class Spread:
         import dask.array as da
         import dask.dataframe as dd
 
-        name, graph, framed = f"rows-{uuid4().hex}", {}, hasattr(like, "iloc")
+        name, graph, is_frame = f"rows-{uuid4().hex}", {}, hasattr(like, "iloc")
         for number, (worker, part) in enumerate(self.parts.items()):
-            key = (name, number) if framed or like.ndim == 1 else (name, number, 0)
+            key = (name, number) if is_frame or like.ndim == 1 else (name, number, 0)
             graph[key] = self.client.submit(function, part, workers=[worker], key=key)
-        if framed:
+        if is_frame:
             return dd.from_graph(graph, like, (None,) * (len(graph) + 1), list(graph), name)
         chunks = (np.nan,) * len(graph), *((size,) for size in like.shape[1:])  # unknown sizes
         return da.Array(graph, name, chunks, meta=like, dtype=like.dtype)
 
 
 def _spread(client: Client, *parts: Part) -> list[Spread]:
-    """Rows on workers, of which each has some: XGBoost needs training and validation rows."""
+    """Send rows of each part to each worker: XGBoost needs training and validation rows there."""
     collections = [part.loaded or Loaded(*zip((part, *_summary(part)))) for part in parts]
     fewest = min(sum(map(len, rows.ids)) for rows in collections)  # queries
     workers = sorted(client.nthreads())[:fewest]
     if not workers:
-        raise ValueError("the cluster has no workers yet: client.wait_for_workers(n) first.")
+        raise ValueError("the cluster has no workers yet: call client.wait_for_workers(n) first.")
     return [Spread(client, rows, workers) for rows in collections]
 
 
@@ -254,7 +254,7 @@ class DaskLightGBMRanker(LightGBM):
     """DaskLGBMRanker.
 
     Workers of LightGBM do not exchange values of metrics. They train all rounds; then the rounds
-    are measured on the validation rows, and those after early stopping are not used.
+    are measured on the validation rows, and the rounds after the best round are not used.
     """
 
     classes = ("lightgbm.dask", "DaskLGBMRanker", "DaskLGBMRanker")
@@ -310,7 +310,7 @@ class DaskXGBoostRanker(XGBoost):
         if fit.valid is not None:
             Validator(fit.valid, fit.metrics)  # raises if a metric has no value
         if fit.start.factor:
-            estimator.set_params(base_score=0.0)  # margins are then the sum of the rounds
+            estimator.set_params(base_score=0.0)  # so that the model predicts the sum of its rounds
         client = client_of(estimator)
 
         def matrix(spread: Spread) -> Any:
@@ -329,7 +329,7 @@ class DaskXGBoostRanker(XGBoost):
                     "XGBoost takes no weights of queries on Dask: fit without sample_weight."
                 )
             options = train_options(fit, [(matrix(spread), VALIDATION) for spread in valid])
-            options["params"].pop("coll_cfg", None)  # for Dask, not for the booster
+            options["params"].pop("coll_cfg", None)  # of Dask, not a parameter of the booster
             options |= {"verbose_eval": fit.arguments.pop("verbose", False)} | fit.arguments
             result = xgboost.train(client, dtrain=matrix(train), **options)
         ranker = import_booster("xgboost").XGBRanker()
@@ -365,7 +365,7 @@ def parts_of(
     max_grade : int
         Highest label.
     loaded : Loaded
-        All rows, which the workers drop as soon as nothing refers to them.
+        All rows to choose from; the workers drop these rows when nothing refers to them.
     """
 
     def on_workers(collection: Loaded) -> Part:
@@ -378,7 +378,7 @@ def parts_of(
         valid = None if validation is None else loaded(validation)
         max_grade, refit = highest_grade(all_rows, valid), None
         if ranker.max_queries is not None or ranker.validation_fraction is not None:
-            used, held_out = chosen(all_rows, ranker)
+            used, held_out = chosen_ids(all_rows, ranker)
             train = _cut(all_rows, used)
             if len(held_out):
                 valid, refit = _cut(all_rows, held_out), _cut(all_rows, np.append(used, held_out))

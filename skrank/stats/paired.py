@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.stats
@@ -108,12 +108,12 @@ def run_test(
     width: int = 256,
     fields: Sequence[str] = ("difference", "statistic", "p_value"),
     progress: bool | None = False,
-    **known: Any,
+    confidence: float | None = None,
 ) -> PairedTest:
-    """Test all pairs; `function` returns the `fields` of the result for a block of pairs."""
+    """Test all pairs; `function` returns the `fields` of the result for up to `width` pairs."""
     values = pairs.apply(function, len(fields), width, progress)
     by_field = dict(zip(fields, values, strict=True))
-    return PairedTest(name=name, **pairs.described, **by_field, **known)
+    return PairedTest(name=name, **pairs.described, **by_field, confidence=confidence)
 
 
 @check.of_one_matrix
@@ -168,7 +168,7 @@ def paired_t(
     (array([0.2]), array([0.041]))
     """
 
-    def block(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
+    def test_block(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
         mean, error, t, freedom = _pairs.student_t(z, w)
         return (
             mean,
@@ -178,9 +178,9 @@ def paired_t(
         )
 
     confidence = check.check_share("confidence", confidence)
-    chosen = _pairs.SystemPairs(scores, pairs, nan, weights=weights)
+    system_pairs = _pairs.SystemPairs(scores, pairs, nan, weights=weights)
     fields = ("difference", "statistic", "p_value", "low", "high")
-    return run_test("paired t-test", chosen, block, fields=fields, confidence=confidence)
+    return run_test("paired t-test", system_pairs, test_block, fields=fields, confidence=confidence)
 
 
 @check.of_one_matrix
@@ -207,8 +207,8 @@ def wilcoxon(
     >>> stats.wilcoxon([[0.5, 0.4], [0.7, 0.4], [0.6, 0.5], [0.9, 0.6]]).p_value
     array([0.125])
     """
-    chosen = _pairs.SystemPairs(scores, pairs, nan, grid=True)
-    return run_test("Wilcoxon signed-rank test", chosen, _signed_rank_test)
+    system_pairs = _pairs.SystemPairs(scores, pairs, nan, grid=True)
+    return run_test("Wilcoxon signed-rank test", system_pairs, _signed_rank_test)
 
 
 @check.of_one_matrix
@@ -239,12 +239,12 @@ def sign_test(
     array([0.125])
     """
 
-    def block(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
+    def test_block(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
         wins, losses = (z > 0).sum(axis=1), (z < 0).sum(axis=1)
         tail = scipy.stats.binom.cdf(np.minimum(wins, losses), wins + losses, 0.5)
         return _pairs.moments(z)[0], wins, np.minimum(2 * tail, 1)
 
-    return run_test("sign test", _pairs.SystemPairs(scores, pairs, nan), block)
+    return run_test("sign test", _pairs.SystemPairs(scores, pairs, nan), test_block)
 
 
 @check.of_one_matrix
@@ -293,16 +293,16 @@ def randomisation_test(
     """
     n_resamples, seed = check.check_draws(n_resamples, random_state)
 
-    def block(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
+    def test_block(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
         mean = _pairs.moments(z, w)[0]
         return mean, mean, _flip_p_value(z if w is None else z * w, n_resamples, seed)
 
-    chosen = _pairs.SystemPairs(scores, pairs, nan, weights=weights)
-    return run_test("randomisation test", chosen, block, progress=progress)
+    system_pairs = _pairs.SystemPairs(scores, pairs, nan, weights=weights)
+    return run_test("randomisation test", system_pairs, test_block, progress=progress)
 
 
 def _flip_p_value(z: np.ndarray, n_resamples: int, seed: int = 0) -> np.ndarray:
-    """Share of sign flips of each row whose sum is at least as far from 0 as that of the row.
+    """P-value of each row: the share of sign flips that give a sum at least as far from 0.
 
     If at most `n_resamples` flips are possible, all are visited.
     """
@@ -352,9 +352,9 @@ def paired_bootstrap(
     Returns
     -------
     PairedTest
-        `statistic` is Student's t, with weights by HC2 alone, as in the draws; `p_value` is the
-        ASL, which may be 0. A draw of equal differences has t 0 if they are 0, and infinite t
-        otherwise.
+        `statistic` is Student's t; with weights, HC2 alone estimates the variance, of the data and
+        of each draw. `p_value` is the ASL, which may be 0. A draw of equal differences has t 0 if
+        they are 0, and infinite t otherwise.
 
     References
     ----------
@@ -368,13 +368,13 @@ def paired_bootstrap(
     """
     n_resamples, seed = check.check_draws(n_resamples, random_state)
 
-    def block(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
+    def test_block(z: np.ndarray, w: Weights) -> tuple[np.ndarray, ...]:
         t, squares, _ = _resampling.centred_draws(z, w, n_resamples, seed)
         return _pairs.moments(z, w)[0], t, achieved_level(t, squares)
 
-    chosen = _pairs.SystemPairs(scores, pairs, nan, weights=weights)
+    system_pairs = _pairs.SystemPairs(scores, pairs, nan, weights=weights)
     width = block_width(n_resamples)
-    return run_test("paired bootstrap test", chosen, block, width, progress=progress)
+    return run_test("paired bootstrap test", system_pairs, test_block, width, progress=progress)
 
 
 def achieved_level(t: np.ndarray, squares: np.ndarray) -> np.ndarray:
@@ -388,8 +388,8 @@ def block_width(n_resamples: int) -> int:
 
 
 def _signed_rank_test(z: np.ndarray, _: Weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean, smaller sum of ranks, and p-value, of each row of differences."""
-    # zeros have the lowest ranks, so dropping them lowers all other ranks
+    """Mean, smaller sum of ranks, and p-value of each row of differences `z`."""
+    # zeros have the lowest ranks: dropping them lowers all other ranks by the number of zeros
     ranks = scipy.stats.rankdata(np.abs(z), axis=1) - (z == 0).sum(axis=1, keepdims=True)
     signed = np.sign(z) * ranks
     statistic = np.minimum(*(np.maximum(sign * signed, 0).sum(axis=1) for sign in (1, -1)))

@@ -26,10 +26,10 @@ class QueryBatch(NamedTuple):
     X : Tensor of shape (n_rows, n_features)
     labels : float64 Tensor of shape (n_rows,)
     offsets : int64 Tensor of shape (n_queries + 1,)
-        First row of each query, and the number of rows.
+        First row of each query, then the number of rows.
     weights : float64 Tensor of shape (n_queries,) or None
     ids : int64 Tensor of shape (n_queries,)
-        Numbers of the queries in their data set.
+        Index of each query in the `QueryDataset`, which is not its query id.
     """
 
     X: torch.Tensor
@@ -52,7 +52,7 @@ class QueryBatch(NamedTuple):
 
 
 def query_offsets(groups: ArrayLike) -> torch.Tensor:
-    """Offsets of the queries of rows, from the query of each row.
+    """First row of each query, then the number of rows, from the query of each row.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def query_offsets(groups: ArrayLike) -> torch.Tensor:
         return torch.zeros(1, dtype=torch.int64)
     queries = Queries.from_groups(ids)
     if queries.order is not None:
-        row = queries.order[np.argmax(queries.order != np.arange(len(ids)))]
+        row = queries.order[np.argmax(queries.order != np.arange(len(ids)))]  # moved up first
         raise ValueError(f"query {ids[row]!r} begins again in row {row}: sort the rows by query.")
     return torch.from_numpy(queries.indptr)
 
@@ -88,8 +88,8 @@ class QueryDataset(Dataset):
     """Queries with their documents, in the layout of `skrank.torch.RankingLoss`.
 
     Item i is a `QueryBatch` of query i. `torch.utils.data.DataLoader` calls `__getitems__` with the
-    numbers of all queries of a batch, which returns one `QueryBatch`; pass `collate` to it, so that
-    the batch stays as it is.
+    indexes of the queries of a batch. `__getitems__` returns one `QueryBatch`. Pass `collate` to
+    the DataLoader, so that it does not change the batch.
 
     Parameters
     ----------
@@ -164,25 +164,25 @@ class QueryDataset(Dataset):
     def __getitem__(self, query: int) -> QueryBatch:
         return self.__getitems__([query])
 
-    def __getitems__(self, numbers: Sequence[int]) -> QueryBatch:
-        """The queries of these numbers as one batch."""
-        chosen = np.arange(len(self))[list(numbers)]
+    def __getitems__(self, indexes: Sequence[int]) -> QueryBatch:
+        """One batch of the queries at these indexes."""
+        chosen = np.arange(len(self))[list(indexes)]
         sizes = self.sizes[chosen]
         offsets = np.concatenate(([0], np.cumsum(sizes)))
-        starts = self.queries.indptr[chosen] - offsets[:-1]
-        rows = np.arange(offsets[-1]) + np.repeat(starts, sizes)
+        shifts = self.queries.indptr[chosen] - offsets[:-1]
+        rows = np.arange(offsets[-1]) + np.repeat(shifts, sizes)
         if self.queries.order is not None:
             rows = self.queries.order[rows]
-        values = self.X[rows]
-        values = values.toarray() if issparse(values) else values
-        kind = np.float64 if self.dtype == torch.float64 else np.float32
+        features = self.X[rows]
+        features = features.toarray() if issparse(features) else features
+        numpy_dtype = np.float64 if self.dtype == torch.float64 else np.float32
         with np.errstate(over="ignore"):
-            X = torch.from_numpy(np.ascontiguousarray(values, dtype=kind)).to(self.dtype)
-        lost = X.isinf().numpy() & np.isfinite(values)
-        if lost.any():
-            row, column = np.argwhere(lost)[0]
+            X = torch.from_numpy(np.ascontiguousarray(features, dtype=numpy_dtype)).to(self.dtype)
+        overflows = X.isinf().numpy() & np.isfinite(features)
+        if overflows.any():
+            row, column = np.argwhere(overflows)[0]
             raise ValueError(
-                f"feature {column} of row {rows[row]} is {values[row, column]:g}, too large for "
+                f"feature {column} of row {rows[row]} is {features[row, column]:g}, too large for "
                 f"{self.dtype}: choose dtype=torch.float64, or scale the feature."
             )
         weights = None if self.weights is None else torch.from_numpy(self.weights[chosen])
