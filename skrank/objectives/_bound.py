@@ -112,6 +112,9 @@ def query_blocks(judgments: Judgments) -> Iterator[tuple[slice, slice, Judgments
     """Queries, rows and judgments of each block: whole queries, in their order."""
     indptr, n_rows = judgments.indptr, judgments.queries.n_rows
     size = max(_BLOCK, _BLOCK_OF_A_THREAD * thread_count())
+    if n_rows <= size:
+        yield slice(None), slice(None), judgments
+        return
     ends = np.searchsorted(indptr, np.arange(size, n_rows, size))
     for first, last in pairwise(np.unique(np.r_[0, ends, len(indptr) - 1]).tolist()):
         queries = slice(first, last)
