@@ -106,8 +106,8 @@ def eval_metric(*metrics: str | Metric, max_grade: int | None = None) -> _LightG
     Notes
     -----
     * Give ``metric="None"`` to LightGBM. Otherwise it stops early on any of its own metrics, and
-      logs its own nDCG under the same name.
-    * The highest grade is the highest training label, in `lightgbm.cv` the highest of all. Give
+      logs its own nDCG under the name of skrank's.
+    * The highest grade is the highest training label; in `lightgbm.cv`, that of all folds. Give
       `max_grade` if evaluation labels are higher, and for `LGBMRanker`, which does not pass
       training labels to an eval metric.
     * With several machines (`DaskLGBMRanker`), use neither an eval metric nor early stopping: each
@@ -174,19 +174,19 @@ class _LightGBMMetric(adapters.MetricCallable):
 
 
 def _read(
-    first: ArrayLike,
-    second: ArrayLike | lightgbm.Dataset,
+    y_true_or_preds: ArrayLike,
+    preds_or_dataset: ArrayLike | lightgbm.Dataset,
     weight: ArrayLike | None,
     group: ArrayLike | None,
 ) -> tuple[ArrayLike, adapters.Supplied]:
     """Scores and data from the arguments of a callable."""
-    if not hasattr(second, "get_label"):  # LightGBM's scikit-learn estimators pass arrays
-        labels = np.asarray(first)
-        return second, adapters.Supplied(labels, labels, _array(group), _array(weight))
-    dataset: lightgbm.Dataset = second
-    labels = np.asarray(dataset.get_label())
+    if not hasattr(preds_or_dataset, "get_label"):  # LightGBM's scikit-learn estimators pass arrays
+        labels = np.asarray(y_true_or_preds)  # also the owner: the array of the data set
+        return preds_or_dataset, adapters.Supplied(labels, labels, _array(group), _array(weight))
+    dataset: lightgbm.Dataset = preds_or_dataset
+    labels, max_grade = np.asarray(dataset.get_label()), _highest_training_grade(dataset)
     sizes, weights = _array(dataset.get_group()), _array(dataset.get_weight())
-    return first, adapters.Supplied(dataset, labels, sizes, weights, _trained_grade(dataset))
+    return y_true_or_preds, adapters.Supplied(dataset, labels, sizes, weights, max_grade)
 
 
 def _array(values: ArrayLike | None) -> np.ndarray | None:
@@ -194,7 +194,7 @@ def _array(values: ArrayLike | None) -> np.ndarray | None:
 
 
 def _check_no_positions(data: Any) -> None:
-    """Refuse a Dataset with positions. LightGBM drops those of a subset: the whole has them."""
+    """Refuse a Dataset with positions. A subset has none: its `reference` has them."""
     whole = data if getattr(data, "used_indices", None) is None else data.reference
     if hasattr(whole, "get_position") and whole.get_position() is not None:
         raise ValueError(
@@ -203,7 +203,7 @@ def _check_no_positions(data: Any) -> None:
         )
 
 
-def _trained_grade(dataset: lightgbm.Dataset) -> int:
+def _highest_training_grade(dataset: lightgbm.Dataset) -> int:
     """Highest grade of the Dataset at the end of the chain of `reference`: the training data."""
     while dataset.reference is not None:
         dataset = dataset.reference

@@ -43,9 +43,9 @@ class Ranking:
     def __init__(self, judgments: Judgments, scores: ArrayLike) -> None:
         queries = judgments.queries
         self._scores = queries.gather(check.as_vector("scores", scores, queries.n_rows))
-        check_scores(queries, self._scores)  # before sorting: callers add context to this error
+        check_scores(queries, self._scores)  # now: the sort comes later, or never
         self.judgments = judgments
-        self._seen: dict[tuple[str, bool], RankedCodes] = {}
+        self._codes_cache: dict[tuple[str, bool], RankedCodes] = {}
 
     @classmethod
     def in_order(cls, judgments: Judgments, retrieved: np.ndarray) -> Ranking:
@@ -67,7 +67,7 @@ class Ranking:
         array([[[1., 0.]]])
         """
         ranking = cls.__new__(cls)
-        ranking.judgments, ranking._seen = judgments, {}
+        ranking.judgments, ranking._codes_cache = judgments, {}
         queries, retrieved = judgments.queries, np.asarray(retrieved, np.int64)
         order = np.arange(queries.n_rows) - np.repeat(queries.indptr[:-1], queries.sizes)
         ranked = RankedCodes.in_order(queries.ids, judgments.indptr, judgments.codes, retrieved)
@@ -104,7 +104,7 @@ class Ranking:
     @property
     def n_retrieved(self) -> int:
         """Number of documents with a score above -inf."""
-        if self._head is None:
+        if self._head is None:  # else `retrieved` would sort whole lists
             return int(self.retrieved.sum())
         return int(np.count_nonzero(self._scores > -np.inf))
 
@@ -112,25 +112,26 @@ class Ranking:
         """The first ranks only, if that suffices and is faster than to sort; else None.
 
         In the result, documents below these ranks count as not retrieved, unless they are tied with
-        the last of them. Without labels, and without averaged ties, metrics need the whole list.
+        the last of them. Metrics need the whole list if ties are not averaged, or if some documents
+        are not judged.
         """
-        judgments, whole = self.judgments, self._deepest is None or self._sorted is not None
-        if ties != "average" or judgments.unjudged is not None or whole:
+        judgments, sorts_all = self.judgments, self._deepest is None or self._sorted is not None
+        if ties != "average" or judgments.unjudged is not None or sorts_all:
             return None
         if self._head is None:
             ranks = max(k, self._deepest or 0)
             if ranks <= _DEEPEST_HEAD and _LONG * ranks <= judgments.queries.longest:
                 codes = rank_head(judgments.queries, self._scores, judgments.codes, ranks)
                 if codes is None:
-                    self._deepest = None  # sort all
+                    self._deepest = None  # too many ties: sort all
                 else:
                     self._head = ranks, codes
         return self._head[1] if self._head is not None and self._head[0] >= k else None
 
     def expect(self, depths: Sequence[int | None]) -> None:
         """Announce the numbers of ranks that metrics will read, so that they share one sort."""
-        cut = [depth for depth in depths if depth is not None]
-        self._deepest = max(cut) if len(cut) == len(depths) else None
+        limits = [depth for depth in depths if depth is not None]
+        self._deepest = max(limits) if len(limits) == len(depths) else None
 
     def codes(self, ties: str, condensed: bool, k: int | None = None) -> RankedCodes:
         """Codes by rank, with ties ordered as in `Metric.ties`.
@@ -142,10 +143,10 @@ class Ranking:
         if head is not None:
             return head
         condensed = condensed and self.judgments.unjudged is not None
-        if (ties, condensed) not in self._seen:
+        if (ties, condensed) not in self._codes_cache:
             make = self._condensed if condensed else self._settled
-            self._seen[ties, condensed] = make(ties)
-        return self._seen[ties, condensed]
+            self._codes_cache[ties, condensed] = make(ties)
+        return self._codes_cache[ties, condensed]
 
     @cached_property
     def n_judged_or_retrieved(self) -> np.ndarray:
@@ -154,9 +155,9 @@ class Ranking:
         if judgments.unjudged is None or np.array_equal(self.retrieved, sizes):
             return sizes
         ranked, starts = self.codes("average", False), judgments.indptr[:-1]
-        unknown = np.append(0, np.cumsum(ranked.codes >= judgments.unjudged))
-        unseen = unknown[judgments.indptr[1:]] - unknown[starts + ranked.retrieved]
-        return sizes - unseen
+        n_unjudged = np.append(0, np.cumsum(ranked.codes >= judgments.unjudged))  # above each row
+        n_neither = n_unjudged[judgments.indptr[1:]] - n_unjudged[starts + ranked.retrieved]
+        return sizes - n_neither
 
     def _settled(self, ties: str) -> RankedCodes:
         """Codes by rank, with ties ordered as in `Metric.ties`."""
@@ -167,7 +168,7 @@ class Ranking:
         if ties != "stable":
             grades = judgments.graded(-1.0)
             order = np.argsort(grades if ties == "worst" else -grades, kind="stable")
-            place = np.argsort(order)  # by code: its place among tied documents
+            place = np.argsort(order)  # of each code among tied documents
             block = np.cumsum(ranked.tied == 0)
             codes = codes[np.argsort(block * len(order) + place[codes], kind="stable")]
         return RankedCodes.in_order(ranked.ids, ranked.indptr, codes, ranked.retrieved)
@@ -178,8 +179,8 @@ class Ranking:
         kept = full.codes < judgments.n_labels
         block = np.cumsum(full.tied == 0)[kept]
         tied = np.diff(block, prepend=0) == 0
-        above = np.append(0, np.cumsum(kept))
+        n_kept = np.append(0, np.cumsum(kept))  # above each row
         starts = full.indptr[:-1]
-        retrieved = above[starts + full.retrieved] - above[starts]
+        retrieved = n_kept[starts + full.retrieved] - n_kept[starts]
         indptr = judgments.condensed_indptr
         return RankedCodes(full.ids, indptr, full.codes[kept], tied.astype(np.uint8), retrieved)

@@ -28,10 +28,10 @@ from skrank._kernels.jit import ONE_PASS, Kernel
 # Sorts, metrics and gradients of so many rows take 0.3 ms or more (30 to 2000 ns a row, on lists of
 # 20 to 1000 documents). A waiting thread starts in 0.05 ms.
 ROWS_PER_THREAD = 10_000
-# Most rows of a call in plain Python, weighted by their cost. Plain Python takes up to 7
-# microseconds for a row; to import numba and load machine code takes a second in each process.
+# A call runs as plain Python up to this number of rows, times the cost of a row. Plain Python takes
+# up to 7 microseconds for a row; to import numba and load machine code takes a second per process.
 PLAIN_ROWS = 5_000
-_PLAIN_COST_OF_ONE_PASS = 0.3
+_PLAIN_COST_OF_ONE_PASS = 0.3  # of a row in plain Python, where the `row_cost` is ONE_PASS
 _CHUNKS_PER_THREAD = 4  # a thread that ends early takes the next chunk
 
 T = TypeVar("T")
@@ -137,33 +137,33 @@ def run_chunks(
 
 
 def _share(call: Callable[[int, int], T], chunks: list[tuple[int, int]], n_threads: int) -> list[T]:
-    """Call on all chunks, which threads take in turn; the results in the order of the chunks."""
+    """Call `call` on chunks, which threads take in turn; returns results in the order of chunks."""
     results: dict[int, T] = {}
-    ends = [None] * n_threads  # one for each thread
-    waiting = deque([*enumerate(chunks), *ends])
+    stops = [None] * n_threads  # a thread that takes None from the queue stops
+    queue = deque([*enumerate(chunks), *stops])
     helpers: list[Future[None]] = []
 
-    def work() -> None:
+    def run_queue() -> None:
         try:
-            for number, chunk in iter(waiting.popleft, None):
+            for number, chunk in iter(queue.popleft, None):
                 results[number] = call(*chunk)
         except BaseException:
-            waiting.extendleft(ends)
+            queue.extendleft(stops)
             raise
 
-    def ended() -> set[Future[None]]:
-        """Stop and wait for the helpers that have started; return them."""
-        waiting.extendleft(ends)
+    def stop_helpers() -> set[Future[None]]:
+        """Cancel helpers that have not started. Stop the others, wait for them and return them."""
+        queue.extendleft(stops)
         return wait([helper for helper in helpers if not helper.cancel()]).done
 
     try:
-        _submit(work, n_threads - 1, helpers)
-        work()
-        done = ended()
+        _submit(run_queue, n_threads - 1, helpers)
+        run_queue()
+        stopped = stop_helpers()
     except BaseException:
-        ended()
+        stop_helpers()
         raise
-    for helper in done:
+    for helper in stopped:
         helper.result()  # raises the error of its chunk
     return [results[number] for number in range(len(chunks))]
 
@@ -172,7 +172,7 @@ _pool: ThreadPoolExecutor
 
 
 def _replace_pool() -> None:
-    """Make a pool that starts its threads when they are needed: no thread runs yet."""
+    """Make a pool without threads; it starts a thread when a task needs one."""
     global _pool
     _pool = ThreadPoolExecutor(max(32, os.cpu_count() or 1), thread_name_prefix="skrank")
 
@@ -188,7 +188,7 @@ def _submit(task: Callable[[], None], times: int, futures: list[Future[None]]) -
         for _ in range(times):
             futures.append(_pool.submit(task))
     except RuntimeError:  # the system refuses a thread, or Python is about to exit
-        _pool.shutdown(cancel_futures=True)  # the pool has the task, whose future is unknown
+        _pool.shutdown(cancel_futures=True)  # drops the task that it queued before the error
         _replace_pool()
 
 

@@ -4,13 +4,14 @@ The documents of one class lie at consecutive slots, in rank order. So each docu
 class is compared with tiles of consecutive documents of a worse class; pairs of one class, which
 have no gradient, are not visited, and the loop over a tile looks up no class.
 
-See `quadratic` for K (`worth`), T and D. A swap of two documents changes the value of a list by
+See `quadratic` for K (`worth`), T and D. By docs/kernels.md (5), a swap of two documents changes
+the value of a list by
 
-    below(better) - below(worse)     if the worse document ranks below the better one,
-    above(worse) - above(better)     if the worse document ranks above the better one,
+    -(below(better) - below(worse))     if the worse document ranks below the better one,
+      above(worse) - above(better)      if the worse document ranks above the better one.
 
-down or up: docs/kernels.md (5). `below` = -D and `above` = D, each for its own pair of upper and
-lower class, depend on the rank of a document and on the classes of both documents.
+`below` is -D where the better class is the upper one, `above` is D where the worse class is the
+upper one. Both depend on the rank of a document and on the classes of both documents.
 
 The workspace consists of four matrices; constants name their rows. Subroutines take the matrices
 and index them by row and column, since numba counts a reference for each view of a row.
@@ -24,7 +25,7 @@ from skrank._kernels import tiles
 from skrank._kernels.jit import subroutine
 
 LANES = 8  # documents per SIMD step; tiles are padded to a multiple of it
-# Fields of tiles: changes by swaps; pull and curvature of the pair with the better document.
+# Fields of tiles: `below` and `above`; pull and curvature (see `lambdarank`) of pairs.
 BELOW, ABOVE, PULL, CURVE = (np.uint64((tiles.OTHERS + i) * tiles.FIELD) for i in range(4))
 FIELDS = tiles.OTHERS + 4
 
@@ -86,7 +87,7 @@ def tabulate(gain, worth, u, w, offset, n, places, exact):
     for rank in range(np.uint64(n)):
         exact[WEIGHT, np.uint64(places[SLOT, rank])] = w[np.uint64(offset) + rank]
     for z in range(np.uint64(len(worth))):
-        upper, lower = 0.0, 0.0  # S and H
+        upper, lower = 0.0, 0.0  # S_z(rank) and H_z(rank)
         row = np.uint64(TABLE) + z
         for rank in range(np.uint64(n)):
             c, slot = np.uint64(places[CLASS, rank]), np.uint64(places[SLOT, rank])
@@ -133,6 +134,7 @@ def change(tile, t, better, limit, zero):
     """Size of the change of the value if the document in lane t swaps with `better`, at least 0.
 
     0 if the rank of the document in the tile is not less than `limit`: the pair does not count.
+    `zero` is 0 in the precision of pairs.
     """
     rank = tile[t + tiles.RANK]
     delta = better.below - tile[t + BELOW] if rank > better.rank else tile[t + ABOVE] - better.above

@@ -1,15 +1,17 @@
-"""exp and the normal distribution, in single precision without calls and branches.
+"""exp and the normal distribution for kernels.
 
-So loops over them run in SIMD. In double precision, they are those of the C library.
+In single precision, they have no calls and branches, so that loops over them run in SIMD. In double
+precision, they use the C library.
 
 Powers of two: with the integer k nearest to x, and r = x - k, 2^x is 2^k, whose bits follow from k,
 times a polynomial in r that approximates 2^r.
 
 The normal distribution: distances y are in units of 1 / UNIT standard deviations, in which the
 density is PEAK * 2^-(y^2); below, "density" is 2^-(y^2). Phi(-y) is the density times a ratio,
-which falls slowly from 1/2: a polynomial in root - y, where root = sqrt(y^2 + 4 UNIT^2), which also
-bounds Mills' ratio. Errors compared with scipy's ndtr, which a test checks: 2e-7 of Phi(-y) and of
-the density; the relative error of Phi(-y) is 1e-4.
+which falls slowly from 1/2: a polynomial in root - y, where root = sqrt(y^2 + 4 UNIT^2). Birnbaum's
+bound of Mills' ratio has the same root: docs/kernels.md (16, 17). Errors compared with scipy's
+ndtr, which a test checks: 2e-7 of Phi(-y) and of the density; the relative error of Phi(-y) is
+1e-4.
 """
 
 import math
@@ -56,6 +58,7 @@ def _exp_single(score, sigma):
     power = _ZERO
     for c in _EXP:
         power = power * rest + c
+    # the bits of 2^whole; callers exclude an overflow (`lambdarank.scale_of`)
     return power * np.int32((np.int32(whole) + np.int32(127)) << np.int32(23)).view(np.float32)
 
 
@@ -69,7 +72,7 @@ PEAK = 1 / math.sqrt(2 * math.pi)  # largest value of the density
 UNIT = math.sqrt(0.5 / math.log(2))  # one standard deviation, as a distance y
 
 # Polynomial of the ratio, highest powers first, by Remez' algorithm, with the error weighted by the
-# density, or by 1/1000 if the density is less.
+# density, or by 1/1000 if the density is less. Numbers are for (root - y) / (2 UNIT), at most 1.
 _RATIO = tuple(
     np.float32(c / (2 * UNIT) ** (8 - k))
     for k, c in enumerate((

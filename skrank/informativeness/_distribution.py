@@ -1,4 +1,4 @@
-"""The distribution of grades over ranks of highest entropy, given the value of a metric."""
+"""The maximum-entropy distribution of grades over ranks, given the value of a metric."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class GradeDistribution:
         Requested value of the metric.
     expected : float
         Mean of the metric under the distribution. It equals `value`, unless `value` is the least or
-        greatest possible value: then it differs from `value` by 1e-5 of the range.
+        greatest possible value: then it differs from `value` by 1e-5 of the difference of these.
     probabilities : float64 ndarray of shape (n_ranks, n_grades)
         Probability of the grades 0, 1, ... at each rank. Rows sum to 1, columns to `retrieved`.
     retrieved, relevant : int64 ndarray of shape (n_grades,)
@@ -68,9 +68,9 @@ class GradeDistribution:
         ValueError
             If the query has no relevant document.
         """
-        counts = self._relevant_grades(rel)
-        expected = np.cumsum(self.probabilities[:, counts].sum(axis=1))
-        return expected / self.relevant[counts].sum(), expected / np.arange(1, len(expected) + 1)
+        is_relevant, ranks = self._relevant_grades(rel), np.arange(1, len(self) + 1)
+        expected = np.cumsum(self.probabilities[:, is_relevant].sum(axis=1))
+        return expected / self.relevant[is_relevant].sum(), expected / ranks
 
     def error(self, grades: ArrayLike, rel: float = 1) -> float:
         """Distance of the inferred precision-recall curve from that of a list.
@@ -95,15 +95,15 @@ class GradeDistribution:
             If the counts of the grades differ from `retrieved`, or no document is relevant.
         """
         is_relevant = self._relevant_grades(rel)
-        labels, columns = check.as_vector("grades", grades), np.arange(len(self.retrieved))
-        counts = (labels[:, None] == columns).sum(axis=0)
+        labels, all_grades = check.as_vector("grades", grades), np.arange(len(self.retrieved))
+        counts = (labels[:, None] == all_grades).sum(axis=0)
         if len(labels) != len(self) or not np.array_equal(counts, self.retrieved):
             raise ValueError(
-                f"grades must be those of the {len(self)} ranks, of which "
-                f"{check.brief(self.retrieved.tolist())} have the grades 0, 1, ..."
+                f"grades must be one grade for each of the {len(self)} ranks, with the counts "
+                f"{check.brief(self.retrieved.tolist())} of the grades 0, 1, ..."
             )
-        p = self.probabilities.T[:, None]
-        error = float(curve_errors(labels.astype(np.int64)[None], p, is_relevant)[0])
+        probabilities = self.probabilities.T[:, None]  # by grade, list and rank
+        error = float(curve_errors(labels.astype(np.int64)[None], probabilities, is_relevant)[0])
         if np.isnan(error):
             raise ValueError(f"the list has no document of grade {rel} or higher: lower rel.")
         return error
@@ -111,10 +111,10 @@ class GradeDistribution:
     def _relevant_grades(self, rel: float) -> np.ndarray:
         """True for grades of at least `rel`."""
         rel = check.check_rel(rel)
-        counts = np.arange(len(self.retrieved)) >= rel
-        if self.relevant[counts].sum() == 0:
+        is_relevant = np.arange(len(self.retrieved)) >= rel
+        if self.relevant[is_relevant].sum() == 0:
             raise ValueError(f"the query has no document of grade rel={rel:g} or higher.")
-        return counts
+        return is_relevant
 
     def __len__(self) -> int:
         return len(self.probabilities)
@@ -136,7 +136,7 @@ def maximum_entropy(
     *,
     relevant: Sequence[int] | None = None,
 ) -> GradeDistribution:
-    """Distribution of grades over ranks of highest entropy, with a given value of a metric.
+    """The maximum-entropy distribution of grades over ranks, given the value of a metric.
 
     Grades of different ranks are independent. The expected number of documents of each grade is
     `retrieved`, and the expected value of the metric is `value`. The result has the highest entropy
@@ -165,7 +165,7 @@ def maximum_entropy(
     Raises
     ------
     ValueError
-        If `value` is not between the least and the greatest value of any order of the documents, if
+        If `value` is not between the least and the greatest value over all orders of documents, if
         counts are negative or exceed the number of ranks, or if the metric is not defined.
     TypeError
         If the metric is not such a sum (ERR, reciprocal rank, bpref, ...).
@@ -180,15 +180,15 @@ def maximum_entropy(
     Examples
     --------
     >>> from skrank.informativeness import maximum_entropy
-    >>> found = maximum_entropy("gap(thresholds=[0.5,0.5])", 0.8, retrieved=[2, 1], n_ranks=6)
-    >>> found.probabilities.round(2)
+    >>> result = maximum_entropy("gap(thresholds=[0.5,0.5])", 0.8, retrieved=[2, 1], n_ranks=6)
+    >>> result.probabilities.round(2)
     array([[0.2 , 0.4 , 0.4 ],
            [0.38, 0.4 , 0.22],
            [0.51, 0.36, 0.14],
            [0.59, 0.31, 0.1 ],
            [0.64, 0.28, 0.08],
            [0.68, 0.25, 0.07]])
-    >>> round(found.error([2, 1, 0, 1, 0, 0]), 3)
+    >>> round(result.error([2, 1, 0, 1, 0, 0]), 3)
     0.3
     """
     chosen = metric_of(metric)
@@ -199,11 +199,11 @@ def maximum_entropy(
     if in_list.sum() > n_ranks or len(in_query) != len(in_list) or (in_query < in_list).any():
         raise ValueError(
             f"{retrieved=} must be counts of at most {n_ranks=} documents of the grades 1, 2, ..., "
-            f"and {relevant=} at least as large: it counts all documents of the query."
+            f"and {relevant=} at least as large: relevant counts all documents of the query."
         )
-    inside = np.concatenate(([n_ranks - in_list.sum()], in_list))
-    grades = np.arange(len(inside))
-    labels = np.concatenate((np.repeat(grades, inside), np.repeat(grades[1:], in_query - in_list)))
+    counts = np.concatenate(([n_ranks - in_list.sum()], in_list))  # in the list, by grade
+    grades = np.arange(len(counts))
+    labels = np.concatenate((np.repeat(grades, counts), np.repeat(grades[1:], in_query - in_list)))
     lists = RankedLists(labels, np.array([len(labels)]), np.array([n_ranks]))
     expectation = Expectation(chosen, lists, len(in_list))
     if expectation.empty.any():
@@ -215,13 +215,13 @@ def maximum_entropy(
             f"{chosen} = {value:.6g} is not possible: with these documents, the value is between "
             f"{low:.6g} and {high:.6g} in any order."
         )
-    columns = lists.padded(np.array([0]))
+    columns = lists.padded(np.array([0]))  # by rank of list 0, the only list
     solution = expectation.infer(np.array([0]), columns, np.array([value]))
-    probabilities = np.zeros((n_ranks, len(inside)))
+    probabilities = np.zeros((n_ranks, len(counts)))  # 0 for grades without documents
     probabilities[:, lists.labels.astype(np.int64)] = solution.p[:, 0].T
     return GradeDistribution(
         metric=chosen, value=value, expected=float(solution.mean[0]), probabilities=probabilities,
-        retrieved=inside, relevant=np.concatenate((inside[:1], in_query)),
+        retrieved=counts, relevant=np.concatenate((counts[:1], in_query)),
         entropy=float(solution.entropy[0]), n_steps=int(solution.steps[0]),
         converged=bool(solution.done[0]),
     )  # fmt: skip

@@ -22,16 +22,16 @@ from skrank.model_selection._parts import (
 class QueryKFold(QuerySplitter):
     """K folds of whole queries.
 
-    Queries are sorted by `stratify` and size, without `stratify` by their ids, and assigned to the
-    folds in turn. The numbers of queries of two folds differ by at most one. Every query is tested
-    once per repetition.
+    Queries are sorted by `stratify` and size, or by their ids if `stratify` is None, and assigned
+    to the folds in turn. The numbers of queries of two folds differ by at most one. Every query is
+    tested once per repetition.
 
     Parameters
     ----------
     n_splits : int, default=5
         Number of folds, at least 2.
     n_repeats : int, default=1
-        Number of times that the queries are assigned to folds, with `shuffle`.
+        Number of times that the queries are assigned to folds. More than 1 needs `shuffle`.
     stratify : {"n_relevant", "max_grade", "size"}, callable or None, default=None
         Property of queries whose distribution is about equal in all folds: the number of relevant
         documents (label above 0), the highest label, or the number of documents. A callable gets
@@ -41,7 +41,7 @@ class QueryKFold(QuerySplitter):
     shuffle : bool, default=False
         Assign queries at random. By default, folds depend only on the query ids and the labels.
     random_state : int, RandomState instance or None, default=None
-        Seed, with `shuffle`.
+        Seed; needs `shuffle`.
 
     Examples
     --------
@@ -78,10 +78,10 @@ class QueryKFold(QuerySplitter):
         self.stratify = check_stratify(self.stratify)
 
     def _folds(self, rows: QueryRows) -> Iterator[np.ndarray]:
-        """Fold of each query, for each repetition.
+        """Yield the fold of each query, once for each repetition.
 
-        Queries are in the order of `query_order`. Each round deals `n_splits` of them, one to each
-        fold.
+        Each round assigns the next `n_splits` queries in the order of `query_order`, one query to
+        each fold.
         """
         n_queries = len(rows.ids)
         if n_queries < self.n_splits:
@@ -95,7 +95,7 @@ class QueryKFold(QuerySplitter):
             order = query_order(strata, sizes, rng)
             if rng is None:
                 rounds = np.tile(np.arange(self.n_splits), (n_rounds, 1))
-                rounds[1::2] = rounds[1::2, ::-1]  # no fold gets the last query of every round
+                rounds[1::2] = rounds[1::2, ::-1]  # else the last fold gets the highest strata
             else:
                 rounds = rng.random_sample((n_rounds, self.n_splits)).argsort(axis=1, kind="stable")
             folds = np.empty(n_queries, np.int64)
@@ -107,7 +107,7 @@ class QueryKFold(QuerySplitter):
         if self.drop_unjudged_test:
             judged = ~np.isnan(rows.labels("drop_unjudged_test"))
             tested = np.bincount(rows.codes[judged], minlength=len(rows.ids)) > 0
-        for fold in self._folds(rows):
-            for number in range(self.n_splits):
-                train, test = fold != number, (fold == number) & tested
+        for folds in self._folds(rows):
+            for fold in range(self.n_splits):
+                train, test = folds != fold, (folds == fold) & tested
                 yield np.flatnonzero(train[rows.codes]), np.flatnonzero(test[rows.codes])

@@ -39,12 +39,15 @@ class ObjectiveCase:
         return make_lists(31, missing=0, n_queries=12, longest=9, special=False)
 
     def gradient(self, data: ScoredLists, **options: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient and hessian from a call of the objective."""
+        """Gradient and hessian from a call of the objective.
+
+        `data` may be a part of `self.data`, whose highest grade is used.
+        """
         objective = self.objective.on_scale(self.data.max_grade)
         return objective(data.relevance, data.scores, groups=data.groups, **options)
 
     def bound(self, data: ScoredLists, dtype: type = np.float64, times: int = 1) -> np.ndarray:
-        """Gradient and hessian as boosters compute them, from the last of some equal calls."""
+        """Gradient and hessian as boosters compute them, from the last of `times` equal calls."""
         judgments = judge(data.relevance, data.groups)
         bound = self.objective.on_scale(data.max_grade).bind(judgments)
         scores = judgments.queries.gather(data.scores)
@@ -69,8 +72,8 @@ def gradients_balance(case: ObjectiveCase) -> None:
     data = case.data
     grad, hess = case.gradient(data)
     for rows in data.rows_of_queries():
-        mine = grad[rows]
-        assert_allclose(mine.sum(), 0, atol=1e-9 * max(1, np.abs(mine).sum()))
+        query_grad = grad[rows]
+        assert_allclose(query_grad.sum(), 0, atol=1e-9 * max(1, np.abs(query_grad).sum()))
     if not case.random:
         close(case.gradient(data.with_scores(data.scores + 64)), (grad, hess), 1e-7)
 
@@ -81,8 +84,8 @@ def queries_are_trained_on_alone(case: ObjectiveCase) -> None:
     together = np.stack(case.gradient(case.data))
     for rows in case.data.rows_of_queries():
         close(case.gradient(case.data.reordered(rows)), together[:, rows], 1e-9)
-    moved = np.random.default_rng(0).permutation(len(case.data.groups))
-    close(case.gradient(case.data.reordered(moved)), together[:, moved], 1e-9)
+    shuffled = np.random.default_rng(0).permutation(len(case.data.groups))
+    close(case.gradient(case.data.reordered(shuffled)), together[:, shuffled], 1e-9)
 
 
 def weights_scale_gradients(case: ObjectiveCase) -> None:
@@ -90,8 +93,8 @@ def weights_scale_gradients(case: ObjectiveCase) -> None:
     data = case.data
     weight_of = {query: (0, 0.5, 1, 3)[number % 4] for number, query in enumerate(data.ids)}
     weights = np.array([weight_of[query] for query in data.groups], float)
-    plain = np.stack(case.gradient(data))
-    close(case.gradient(data, sample_weight=weights), weights * plain, 1e-9)
+    unweighted = np.stack(case.gradient(data))
+    close(case.gradient(data, sample_weight=weights), weights * unweighted, 1e-9)
 
 
 def gradients_are_those_of_the_loss(case: ObjectiveCase) -> None:
@@ -115,7 +118,7 @@ def gradients_are_those_of_the_loss(case: ObjectiveCase) -> None:
 
 
 def single_precision_is_close(case: ObjectiveCase) -> None:
-    """Values in float32, which boosters use, are close to the float64 values of a call."""
+    """Float32 values, as boosters use, are close to float64 values, which equal those of a call."""
     single, double = case.bound(case.data, np.float32), case.bound(case.data)
     assert_allclose(single, double, rtol=1e-4, atol=1e-5 * np.abs(double).max())
     assert_array_equal(double, np.stack(case.gradient(case.data)))
@@ -144,8 +147,8 @@ def copies_are_equal(case: ObjectiveCase) -> None:
 
 
 def boosters_train_on_it(case: ObjectiveCase) -> None:
-    """The callables of both boosters give its gradients."""
-    check_boosters(case.objective.on_scale(3))
+    """The callables for LightGBM and XGBoost return its gradients."""
+    check_boosters(case.objective.on_scale(3))  # the highest grade of the lists that it makes
 
 
 PROPERTIES = [
