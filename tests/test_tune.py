@@ -50,8 +50,22 @@ def test_the_value_is_the_mean_over_folds_of_queries(metric, weights):
     assert found.value == pytest.approx(np.mean(values))
 
 
-def test_each_booster_begins_with_the_recommended_trees():
-    found = skrank.tune(X, Y, **SHORT | {"boosters": ["xgboost", "lightgbm"], "time_budget": 3})
+@pytest.fixture
+def clock(monkeypatch):
+    """Seconds of a clock that only trainings move: by one in a fold, by four at the end."""
+    fit, now = skrank.GroupedRanker.fit, [0.0]
+
+    def timed(ranker, *args, **kwargs):
+        now[0] += 1 + 3 * (ranker.options or {}).get("refit", False)
+        return fit(ranker, *args, **kwargs)
+
+    monkeypatch.setattr("skrank._tune.time.monotonic", lambda: now[0])
+    monkeypatch.setattr(skrank.GroupedRanker, "fit", timed)
+    return now
+
+
+def test_each_booster_begins_with_the_recommended_trees(clock):
+    found = skrank.tune(X, Y, **SHORT | {"boosters": ["xgboost", "lightgbm"], "time_budget": 9})
     first = found.trials.sort_values("number").head(2)
     assert first["booster"].tolist() == ["xgboost", "lightgbm"]
     assert (first["init_scale"] == 1).all()
@@ -60,11 +74,14 @@ def test_each_booster_begins_with_the_recommended_trees():
     assert isinstance(short.ranker.estimator, xgboost.XGBRanker)
 
 
-def test_a_search_is_seeded():
-    first, second = (skrank.tune(X, Y, **SHORT | {"time_budget": 3}).study for _ in range(2))
-    both = min(len(first.trials), len(second.trials))
-    params = [[trial.params for trial in study.trials[:both]] for study in (first, second)]
+def test_a_search_is_seeded(clock):
+    params = []
+    for _ in range(2):
+        clock[0] = 0.0
+        study = skrank.tune(X, Y, **SHORT | {"time_budget": 12}).study
+        params.append([trial.params for trial in study.trials])
     assert params[0] == params[1]
+    assert len(params[0]) > 3
 
 
 FRAME = pd.DataFrame(X).add_prefix("f")
@@ -79,18 +96,9 @@ def test_progress_shows_the_plan_and_the_best_value(capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_the_budget_includes_the_final_training(monkeypatch):
-    """A clock that only trainings move: a second in a fold, four at the end."""
-    fit, now = skrank.GroupedRanker.fit, [0.0]
-
-    def timed(ranker, *args, **given):
-        now[0] += 1 + 3 * (ranker.options or {}).get("refit", False)
-        return fit(ranker, *args, **given)
-
-    monkeypatch.setattr("skrank._tune.time.monotonic", lambda: now[0])
-    monkeypatch.setattr(skrank.GroupedRanker, "fit", timed)
+def test_the_budget_includes_the_final_training(clock):
     found = skrank.tune(X, Y, **SHORT | {"time_budget": 15})
-    assert 14 <= now[0] <= 16
+    assert 14 <= clock[0] <= 16
     assert len(found.trials) >= 5
     late = skrank.tune(X, Y, **SHORT | {"time_budget": 9, "cv": 4})
     assert "OUT OF TIME" in late.trials["state"].tolist()
