@@ -127,7 +127,7 @@ STATISTICS = (
 USES_NUMBA = ("skrank._kernels", "skrank._engine.threads")
 
 
-@pytest.mark.parametrize("module", map(name_of, MODULES))
+@pytest.mark.parametrize("module", [name_of(path) for path in MODULES])
 def test_imports_of_kernels_and_statistics_and_of_numba(module, imports):
     """Kernels import NumPy, numba and each other; statistics take plain arrays."""
     for target in imports[module]:
