@@ -89,7 +89,10 @@ def read_qrels(source: object, *, columns: Any = None, duplicates: str = "error"
     >>> trec.read_qrels(io.StringIO("301 0 FBIS3-1 1\\n301 0 FT934-9 0\\n"))
     Qrels: 1 queries, 2 documents, 2 judged
     """
-    return as_qrels(source, Reading(columns, duplicates))
+    reading = Reading(columns, duplicates)
+    qrels = as_qrels(source, reading)
+    reading.check_used()
+    return qrels
 
 
 def as_qrels(source: object, reading: Reading) -> Qrels:
@@ -230,4 +233,5 @@ def read_runs(runs: object, *, columns: Any = None, duplicates: str = "error") -
     """
     reading = Reading(columns, duplicates)
     loaded = [run for source in sources_of(runs) for run in runs_of(*source, reading)]
+    reading.check_used()
     return dict(zip(names_of(loaded), loaded, strict=True))

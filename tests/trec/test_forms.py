@@ -3,6 +3,7 @@
 import io
 import re
 import warnings
+from functools import partial
 from itertools import permutations
 
 import numpy as np
@@ -117,10 +118,13 @@ def test_wrong_columns(columns, named):
         trec.read_run(pd.DataFrame(SCORED), columns=columns)
 
 
-def test_columns_that_apply_to_no_source():
-    for columns in ({"qid": "user"}, ["qid", "docid", "rank"]):
-        with pytest.raises(ValueError, match="columns="):
-            trec.evaluate(QRELS, QRELS, "rr", columns=columns)
+@pytest.mark.parametrize("read", [
+    trec.read_qrels, trec.read_run, trec.read_runs, partial(trec.evaluate, QRELS, metrics="rr"),
+])  # fmt: skip
+@pytest.mark.parametrize("columns", [{"qid": "user"}, ["qid", "docid", "rank"]])
+def test_columns_that_apply_to_no_source(read, columns):
+    with pytest.raises(ValueError, match="columns="):
+        read(QRELS, columns=columns)
 
 
 # ranks and duplicates -----------------------------------------------------------------------------
