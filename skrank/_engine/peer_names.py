@@ -1,8 +1,9 @@
 """Metric names of other tools, read with exactly their meaning.
 
-``peer_names.csv`` has the names. A tool has a pattern, which splits a name into a key of the table
-and parameters, and a reader: a function of the entry of the table and of these parts. A reader
-returns the name in skrank, or None if the name is wrong, or raises `_NotRead`.
+``peer_names.csv`` has the names. Each tool has a pattern and a reader. The pattern splits a name
+into a key of the table and parameters. The reader is a function of the entry of the key, the key
+and the parameters. It returns the name in skrank, or None if the name is wrong, or raises
+`_NotRead`, or ValueError if a parameter is not a number.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from skrank import _validation as check
 
 _NUMBER = r"[0-9]+\.?[0-9]*|\.[0-9]+"
 _SIGNED = rf"-?(?:{_NUMBER})"
-_LISTED_LABELS = 32  # labels 0 to 31 get gains, more than any collection has
+_LISTED_LABELS = 32  # labels 0 to 31 get gains; no collection has more labels
 _CONVENTIONS = "https://skrank.readthedocs.io/en/stable/conventions.html"
 
 _Texts = dict[str, str]
@@ -33,12 +34,12 @@ class Entry(NamedTuple):
     ours : str
         Name in skrank, in which ``{k}`` is replaced by the parameter; "" if the name is not read.
     usual : tuple of str
-        Parameters of a name that is given without a parameter, one for each metric: those of P are
-        5, 10, ...; the only one of utility is the list 1,-1,0,0.
+        Default parameters of a name without parameter. Each stands for one metric: P has the
+        defaults 5, 10, ...; utility has one default, the list 1,-1,0,0. Of a nickname: its names.
     note : str
-        When values differ from those of the tool, or why the name is not read.
+        When values differ from those of the tool; why the name is not read if `ours` is "".
     example : str
-        Name with parameters, for the documentation, or the nearest name that is read.
+        Name with parameters, for the documentation; the nearest name that is read if `ours` is "".
     """
 
     ours: str
@@ -48,7 +49,7 @@ class Entry(NamedTuple):
 
 
 class _NotRead(Exception):
-    """Why a name is not read, and the nearest name that is read, "" if none is near."""
+    """Has two arguments: why a name is not read; the nearest name that is read, or ""."""
 
 
 @lru_cache
@@ -64,8 +65,8 @@ def tables() -> dict[str, dict[str, Entry]]:
     return tools
 
 
-def _with(ours: str, changes: _Texts, k: str | None = None) -> str:
-    """A name of skrank with other parameters and a cut-off."""
+def _with_parameters(ours: str, changes: _Texts, k: str | None = None) -> str:
+    """The name `ours` with changed or added parameters, and a cut-off."""
     base, _, inside = ours.removesuffix(")").partition("(")
     options = dict(option.split("=") for option in inside.split(",") if option) | changes
     text = f"{base}({','.join(f'{name}={value}' for name, value in options.items())})"
@@ -73,10 +74,10 @@ def _with(ours: str, changes: _Texts, k: str | None = None) -> str:
 
 
 def _gains(text: str, sign: str) -> str:
-    """The parameter `gain` for a text with gains of some labels; other labels are linear gains.
+    """The parameter `gain` for a text with gains of some labels; other labels have linear gains.
 
     The text is "{1:3,2:9}" with the sign ":", or "1=3,2=9" with "=". Gains must not fall: a label
-    whose linear gain would be out of order gets no gain, so that it is refused where it occurs.
+    whose linear gain would be out of order gets no gain, so skrank refuses data with this label.
     """
     pair = rf"\s*([0-9]+)\s*{sign}\s*({_SIGNED})\s*"
     if not re.fullmatch(rf"\{{?{pair}(?:,{pair})*\}}?", text):
@@ -84,7 +85,7 @@ def _gains(text: str, sign: str) -> str:
     gains = {int(label): float(gain) for label, gain in re.findall(pair, text)}
     if gains.get(0, 0) != 0:
         raise _NotRead(
-            "documents that were not judged have the gain 0 there, and that of label 0 in skrank",
+            "its gain of unjudged documents is 0, that of skrank is the gain of label 0",
             "ndcg(gain=linear,empty=0)",
         )
     in_order = {
@@ -118,7 +119,7 @@ def expand(text: str) -> list[str] | None:
         return [member for name in names for member in expand(name) or [name]]
     name, suffix = split_trec(text) or ("", "")
     usual = table[name].usual if name else ()
-    single = not usual or "," in usual[0]  # all parameters, if any, are of one metric
+    single = not usual or "," in usual[0]  # a list of parameters, if any, belongs to one metric
     if not suffix and (single or name == "set_F"):  # trec_eval prints set_F, not set_F_1.0
         return None
     values = list(usual)
@@ -134,15 +135,15 @@ def expand(text: str) -> list[str] | None:
 def _read_trec(entry: Entry, name: str, suffix: str) -> str | None:
     """A name such as ``P_5``, or ``ndcg_1=3,2=9`` with gains of labels."""
     if name == "ndcg" and suffix:
-        return _with(entry.ours, {"gain": _gains(suffix, "=")})
+        return _with_parameters(entry.ours, {"gain": _gains(suffix, "=")})
     if (suffix and not entry.usual) or not re.fullmatch(rf"(?:{_SIGNED}(?:,{_SIGNED})*)?", suffix):
         return None
     value = suffix or "".join(entry.usual[:1])
     if "," in "".join(entry.usual):  # the parameter is a list
-        value = "[" + ",".join(str(float(level)) for level in value.split(",")) + "]"
-    elif name == "set_F":  # its parameter is the square of our beta
+        value = "[" + ",".join(str(float(number)) for number in value.split(",")) + "]"
+    elif name == "set_F":  # its parameter is the square of beta of skrank
         value = repr(math.sqrt(float(value)))
-    elif "@{k}" in entry.ours and not value.isdecimal():  # not a cut-off
+    elif "@{k}" in entry.ours and not value.isdecimal():  # a wrong cut-off
         return None
     elif value and "@" not in entry.ours:  # a number, such as a level of recall
         value = str(float(value))
@@ -152,21 +153,21 @@ def _read_trec(entry: Entry, name: str, suffix: str) -> str | None:
 # ir_measures --------------------------------------------------------------------------------------
 
 
-def _read_ir_measures(entry: Entry, name: str, inside: str | None, cut: str | None) -> str:
+def _read_ir_measures(entry: Entry, name: str, inside: str | None, k: str | None) -> str:
     """A name such as ``nDCG(dcg='exp-log2')@10``."""
     options = dict(re.findall(r"(\w+)\s*=\s*(\{.*?\}|[^,]+?)\s*(?:,|$)", inside or ""))
     ours, changes = entry.ours, {}
     if name != "IPrec":  # in IPrec@0.1, @ is a level of recall
-        cutoff = options.pop("cutoff", None)
-        cut = cut or cutoff
-    elif cut:
-        options["recall"], cut = str(float(cut)), None
+        option = options.pop("cutoff", None)
+        k = k or option
+    elif k:
+        options["recall"], k = str(float(k)), None
     if name == "NumRet" and "rel" in options:
         ours = "num_rel_ret"
-    if not ours.startswith("num_"):  # counts have a value for each query
-        changes["empty"] = "0"  # that of ir_measures for a query without a relevant document
+    if not ours.startswith("num_"):  # counts are defined for queries without relevant documents
+        changes["empty"] = "0"  # value of ir_measures for these queries
     discount = options.pop("dcg", "").strip("'\"")
-    # the gains of SDCG are linear unless min_rel changes them, and dcg='log2' keeps those
+    # dcg='log2' means linear gains, but SDCG has these already, or others by min_rel: unchanged
     if discount and (name, discount) != ("SDCG", "log2"):
         changes["gain"] = "exp2" if discount == "exp-log2" else "linear"
     if "judged_only" in options:
@@ -175,23 +176,23 @@ def _read_ir_measures(entry: Entry, name: str, inside: str | None, cut: str | No
         changes["gain"] = _gains(options.pop("gains"), ":")
     if options.pop("relative", "False") == "True":
         ours = "relative_precision"
-    if name == "SetF" and "beta" in options:  # the square of our beta
+    if name == "SetF" and "beta" in options:  # the square of beta of skrank
         options["beta"] = repr(math.sqrt(float(options["beta"])))
     if name == "RBP" and "rel" not in options:
         raise _NotRead("it is read only with rel=, the lowest relevant label", entry.example)
     if "max_rel" in entry.example:  # the examples of models that need max_rel have it
-        options = _graded_model(entry, options, cut)
-    return _with(ours, options | changes, cut)
+        options = _graded_model(entry, options, k)
+    return _with_parameters(ours, options | changes, k)
 
 
-def _graded_model(entry: Entry, options: _Texts, cut: str | None) -> _Texts:
+def _graded_model(entry: Entry, options: _Texts, k: str | None) -> _Texts:
     """Parameters of a user model of cwl_eval: gains rise from 0 at min_rel to 1 at max_rel."""
     lowest, highest = options.pop("min_rel", "0"), options.pop("max_rel", "")
     graded = lowest.isdecimal() and highest.isdecimal() and int(lowest) < int(highest)
     # the examples of models that need a cut-off have one
-    also = ", and a cut-off" if "@" in entry.example else ""
-    if not graded or (cut is None and also):
-        raise _NotRead(f"it needs max_rel=, a whole number above min_rel={also}", entry.example)
+    and_k = ", and a cut-off" if "@" in entry.example else ""
+    if not graded or (and_k and k is None):
+        raise _NotRead(f"it needs max_rel=, a whole number above min_rel={and_k}", entry.example)
     if lowest != "0":
         labels = range(int(highest) + 1)
         gains = (f"{label}:{max(label - int(lowest), 0)}" for label in labels)
@@ -206,7 +207,7 @@ def _read_lightgbm(entry: Entry, name: str, k: str | None) -> str:
     """A name such as ``ndcg@5``."""
     if k is None:
         raise _NotRead("LightGBM shows one value for each k of its eval_at", f"lightgbm:{name}@5")
-    return _with(entry.ours, {}, k)
+    return _with_parameters(entry.ours, {}, k)
 
 
 def _read_xgboost(entry: Entry, name: str, k: str | None, minus: str) -> str:
@@ -214,7 +215,7 @@ def _read_xgboost(entry: Entry, name: str, k: str | None, minus: str) -> str:
 
     Without a cut-off, XGBoost cuts lists at 32.
     """
-    return _with(entry.ours, {"empty": "0"} if minus else {}, k or "32")
+    return _with_parameters(entry.ours, {"empty": "0"} if minus else {}, k or "32")
 
 
 _CATBOOST_VALUES = {  # patterns of the values of each parameter
@@ -240,12 +241,12 @@ def _read_catboost(entry: Entry, name: str, inside: str | None) -> str | None:
         rel=f"rel={border},",
         decay=f"p_break={1 - float(options['decay']):.15g}," if "decay" in options else "",
     )
-    return _with(ours, {}, options.get("top", "-1").replace("-1", ""))
+    return _with_parameters(ours, {}, options.get("top", "-1").replace("-1", ""))
 
 
 # all tools ----------------------------------------------------------------------------------------
 
-# the reader and the pattern of names, by prefix; the pattern "" is that of `split_trec`
+# the reader and the pattern by prefix; for the pattern "", `split_trec` splits the name
 PEERS: dict[str, tuple[Callable[..., str | None], str]] = {
     "trec_eval": (_read_trec, ""),
     "ir_measures": (_read_ir_measures, r"([^\W\d]\w*)(?:\(((?s:.*))\))?(?:@([0-9.]+))?"),
@@ -278,7 +279,7 @@ def read(tool: str, text: str) -> str | None:
         if len(several) > 1:
             raise ValueError(
                 f"'trec_eval:{text}' stands for {len(several)} metrics: name one, such as "
-                f"'trec_eval:{several[0]}'. skrank.evaluate and skrank.trec.evaluate take all."
+                f"'trec_eval:{several[0]}'. skrank.evaluate and skrank.trec.evaluate take them all."
             )
     entry = tables()[tool].get(parts[0] or "") if parts else None
     if entry is None or parts is None:
@@ -291,12 +292,12 @@ def read(tool: str, text: str) -> str | None:
         reason, near = error.args
         nearest = f" The nearest is {near!r}." if near else ""
         raise ValueError(f"{text!r} of {tool} is not read: {reason}.{nearest}") from None
-    except ValueError:  # a parameter is not a number
+    except ValueError:  # raised by a reader: a parameter is not a number
         return None
 
 
 def translate(prefix: str, name: str) -> str:
-    """The name in skrank of a name of the tool with a prefix.
+    """The name in skrank of a name of the tool that `prefix` stands for.
 
     Raises
     ------

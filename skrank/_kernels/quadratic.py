@@ -25,7 +25,7 @@ A function declared as `kernel` is called by Python, a `subroutine` by kernels; 
 The parameters `first`, `last` and `indptr` are the same for all kernels: a call computes the
 queries ``first .. last - 1``, query q has the rows ``indptr[q] .. indptr[q + 1] - 1``, and threads
 call a kernel for different queries. Ranks count from 0. The weights of the ranks of query q start
-at ``offset[q]`` in u and w. `Ranked` is defined in `ranking`, `Scored` in `lambdarank`.
+at ``offset[q]`` in u and w.
 """
 
 from typing import NamedTuple
@@ -54,7 +54,7 @@ class QuadraticSwaps(NamedTuple):
 
     Classes are numbered by ascending gain. No two classes have the same gain, since codes of equal
     gain must have equal rows and columns in K, which is checked when a metric makes its tables.
-    There is no `depth`: ranks below the cut-off have the weight 0.
+    There is no `depth`: u and w are 0 below the cut-off.
     """
 
     gain: np.ndarray  # g by class
@@ -64,24 +64,24 @@ class QuadraticSwaps(NamedTuple):
     offset: np.ndarray
 
 
-# The codes of a list are ``codes[row + rank]``, and ``above[z]`` is the sum of K(y_s, z) over all s
-# above the current rank. Codes, classes and rows are unsigned, so that numba emits no check for
-# negative indexes: 20 metrics of the same lists take a third less time. Only `_expect_block` has
-# signed rows, since few lists have ties.
+# The codes of a list are ``codes[first_row + rank]``, and ``above[z]`` is the sum of K(y_s, z) over
+# all s above the current rank. Codes, classes and rows are unsigned, so that numba emits no check
+# for negative indexes: 20 metrics of the same lists take a third less time. `_expect_block` has
+# signed rows: its time matters less, since few lists have ties.
 
 
 @subroutine()
-def _sum_gains(codes, row, n, tables, offset):
+def _sum_gains(codes, first_row, n, tables, offset):
     """Sum of the first n ranks of a list if K = 0."""
     gain, u = tables.gain, tables.u
     total = 0.0
     for rank in range(n):
-        total += u[offset + rank] * gain[codes[row + rank]]
+        total += u[offset + rank] * gain[codes[first_row + rank]]
     return total
 
 
 @subroutine()
-def _sum_pairs(codes, row, n, tables, offset, above, ranks):
+def _sum_pairs(codes, first_row, n, tables, offset, above, ranks):
     """Sum of the first n ranks of a list.
 
     The workspace `ranks` takes the ranks of the documents that contribute.
@@ -90,14 +90,14 @@ def _sum_pairs(codes, row, n, tables, offset, above, ranks):
     contributes = tables.contributes
     n_contributing = np.uint64(0)
     for rank in range(n):
-        ranks[n_contributing] = rank  # in any case: the processor would often mispredict a branch
-        n_contributing += np.uint64(contributes[codes[row + rank]])
+        ranks[n_contributing] = rank  # overwritten unless it contributes: a branch is slower
+        n_contributing += np.uint64(contributes[codes[first_row + rank]])
     gains, pairs = 0.0, 0.0
     for z in range(len(above)):
         above[z] = 0.0
     for i in range(n_contributing):
         rank = np.uint64(ranks[i])
-        code = codes[row + rank]
+        code = codes[first_row + rank]
         c = classes[code]
         gains += u[offset + rank] * gain[code]
         pairs += w[offset + rank] * above[c]
@@ -139,7 +139,7 @@ def _expect_block(codes, low, high, tables, shift, above, block):
 
 def _workspace(first, last, indptr, lists, first_tie, tables, inverse, out):
     n_classes = len(tables.worth)
-    ranks = np.empty(indptr[last] - indptr[first] + 1, np.uint32)  # the longest list needs most
+    ranks = np.empty(indptr[last] - indptr[first] + 1, np.uint32)  # enough for the longest list
     return np.empty(n_classes), np.empty(n_classes), ranks
 
 
@@ -149,7 +149,7 @@ def values(first, last, indptr, lists, first_tie, tables, inverse, out, work):
 
     Parameters
     ----------
-    lists : Ranked
+    lists : Ranked of `skrank._kernels.ranking`
         Documents in rank order. ``tied[row]`` is 1 if the row has the score of the row above;
         ``retrieved[q]`` documents are ranked, and the others follow them.
     first_tie : array by query
@@ -168,7 +168,7 @@ def values(first, last, indptr, lists, first_tie, tables, inverse, out, work):
             continue
         start = indptr[q]
         n = retrieved[q] if retrieved[q] < depth else depth
-        row, offset = np.uint64(start), np.uint64(offsets[q])
+        first_row, offset = np.uint64(start), np.uint64(offsets[q])
         if first_tie[q] <= n:  # n, too: then ranks n - 1 and n, inside and below the cut-off, tie
             value, low = 0.0, start
             for z in range(n_classes):
@@ -178,7 +178,7 @@ def values(first, last, indptr, lists, first_tie, tables, inverse, out, work):
                 value += _expect_block(codes, low, high, tables, offsets[q] - start, above, block)
                 low = high
         elif has_pairs:
-            value = _sum_pairs(codes, row, np.uint64(n), tables, offset, above, ranks)
+            value = _sum_pairs(codes, first_row, np.uint64(n), tables, offset, above, ranks)
         else:
-            value = _sum_gains(codes, row, np.uint64(n), tables, offset)
+            value = _sum_gains(codes, first_row, np.uint64(n), tables, offset)
         out[q] = value * inverse[q]

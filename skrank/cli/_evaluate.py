@@ -25,10 +25,10 @@ from skrank.extending import Metric, plain_up_to, unique_metrics
 # options that are parameters of `trec.evaluate` with the same name and values
 _PASSED_ON = ("max_grade", "rel", "k", "judged_only", "pool_judged", "exclude_self", "columns",
               "duplicates", "progress")  # fmt: skip
-# a process that evaluates once takes less time without numba up to so many rows of a run
+# up to so many rows of a run, a process that evaluates once is faster without numba
 _PLAIN_ROWS = 60_000
 _FORMATS = ("table", "csv", "json", "jsonl", "latex", "markdown", "trec_eval", "html")
-_VIEWS = {  # of formats that have only some
+_VIEWS = {  # the views that a format has, for formats that do not have all
     "trec_eval": ("evaluate", "per_query"),
     "latex": ("evaluate", "intervals", "compare"),
     "markdown": ("evaluate", "intervals", "compare"),
@@ -38,24 +38,23 @@ _TOOLS = ("trec_eval", "ir_measures", "lightgbm", "xgboost", "catboost")
 
 def add_arguments(parser: Parser, name: str) -> None:
     """Add the arguments of one of the commands."""
-    parser.description = f"{str(parser.description).rstrip('.')}, in the order of trec_eval."
+    parser.description = f"{str(parser.description).rstrip('.')}, files in the order of trec_eval."
     parser.set_defaults(run=_run, view=name, progress=None, test="max-t", baseline=None)
-    line = "FILE or NAME=FILE: query, Q0, document, rank, score, tag"
+    text = "FILE or NAME=FILE: query, Q0, document, rank, score, tag"
     parser.add_argument("qrels", metavar="QRELS", help="query, iteration, document, label")
     if name == "compare":
-        parser.add_argument("runs", metavar="RUN", nargs=1, action="extend", help=line)
-        line = "at least one more"
-    parser.add_argument("runs", metavar="RUN", nargs="+", action="extend", help=line)
+        parser.add_argument("runs", metavar="RUN", nargs=1, action="extend", help=text)
+        text = "at least one more"
+    parser.add_argument("runs", metavar="RUN", nargs="+", action="extend", help=text)
     add = {"evaluate": _add_evaluate, "compare": _add_compare}[name]
     add(parser)
     parser.epilog = f"{inspect.cleandoc(add.__doc__ or '')}\n\n{FILES}"
     _add_conventions(parser)
     text = "no bar on standard error, even if that is a terminal"
     parser.add_argument("--no-progress", action="store_false", dest="progress", help=text)
-    text = "what the suffix of --output says, else table; html is one page for a browser"
+    text = "default: by the suffix of --output, else table; html is one page for a browser"
     parser.add_argument("--format", choices=_FORMATS, help=text)
-    text = "of the LaTeX table, for its references"
-    parser.add_argument("--label", metavar="NAME", help=text)
+    parser.add_argument("--label", metavar="NAME", help="label by which LaTeX refers to the table")
     parser.add_reading()
 
 
@@ -77,7 +76,7 @@ def _add_evaluate(parser: Parser) -> None:
     _add_metrics(parser)
     add = partial(parser.add_argument, action="store_const", dest="view")
     add("-q", "--per-query", const="per_query", help="show one row per run and query, not per run")
-    text = "show one row per run and metric: the mean, and its interval, which holds by itself"
+    text = "show one row per run and metric: the mean and its interval, which is not simultaneous"
     add("--intervals", const="intervals", help=text)
 
 
@@ -93,30 +92,31 @@ def _add_compare(parser: Parser) -> None:
     _add_metrics(parser)
     text = "compare the other runs with this one only; may be repeated"
     parser.add_argument("--baseline", metavar="NAME", action="append", help=text)
-    text = "of differences (default: max-t); t and randomisation are corrected by Holm's method"
+    text = "test of differences (default: max-t); Holm's method corrects t and randomisation"
     parser.add_argument("--test", choices=("max-t", "t", "randomisation"), help=text)
 
 
 def _add_metrics(parser: Parser) -> None:
     text = "may be repeated, or names with commas (default: gap,ndcg@10,ap)"
     parser.add_argument("-m", "--metric", metavar="METRIC", action="append", help=text)
-    text = "prefix of metrics without one; with trec_eval's, missing queries are skipped without -c"
+    text = "prefix of metrics without one; trec_eval also skips missing queries, unless -c is given"
     parser.add_argument("--names", choices=_TOOLS, help=text)
-    text = "of intervals, and of what is called significant (default: 0.95)"
+    text = "confidence of intervals and of significant differences (default: 0.95)"
     parser.add_argument("--confidence", metavar="LEVEL", type=float, default=0.95, help=text)
 
 
 def _add_conventions(parser: Parser) -> None:
     add = parser.add_argument
     add("--missing", choices=("zero", "skip", "raise"), help="queries that a run lacks (zero)")
-    add("-c", "--complete", action="store_const", dest="missing", const="zero", help="missing zero")
-    text = "value of queries without a relevant document (default: as the metric says: skip)"
+    text = "the same as --missing zero"
+    add("-c", "--complete", action="store_const", dest="missing", const="zero", help=text)
+    text = "value of queries without a relevant document (default: that of the metric, else skip)"
     add("--empty", choices=("skip", "0", "1", "nan", "raise"), help=text)
     add("--max-grade", metavar="N", type=int, help="highest grade of the collection")
     add("-l", "--rel", metavar="LABEL", type=float, help="lowest label of a relevant document")
     add("-M", "--k", metavar="N", type=int, help="evaluate the first N documents of a query")
     add("-J", "--judged-only", action="store_true", help="remove documents that were not judged")
-    add("--pool-judged", action="store_true", help="labels below 0 are judged not relevant")
+    add("--pool-judged", action="store_true", help="count labels below 0 as judged not relevant")
     add("--exclude-self", action="store_true", help="remove documents with the id of their query")
 
 
@@ -136,6 +136,7 @@ def _run(arguments: argparse.Namespace) -> str:
         parser.error("argument --label: only LaTeX has labels: add --format latex.")
     with check.words_of_the_command():
         report = _report(arguments, chosen | (unique_metrics(CURVE) if form == "html" else {}))
+        # the first line of the caption counts queries, the others are notes on values
         notes = [*_empty_queries(report, list(chosen)), *report.caption.split("\n")[1:]]
         if notes and form != "html":
             _output.print_error(f"skrank: {' '.join(notes)}")
@@ -145,10 +146,10 @@ def _run(arguments: argparse.Namespace) -> str:
 
 
 def _metrics(arguments: argparse.Namespace) -> dict[str, Metric]:
-    """The chosen metrics, by the names without the prefix that --names says."""
+    """The chosen metrics by name, which lacks the prefix that --names adds."""
     if arguments.metric is None and arguments.names != "trec_eval":
         return unique_metrics(DEFAULT_METRICS)
-    # commas outside of brackets separate names, but not numbers, as in trec_eval's P.5,10
+    # split at commas, but not inside brackets or before a number, as in trec_eval's P.5,10
     texts = arguments.metric or ["official"]
     names = [name for text in texts for name in re.split(r",(?=[^\W\d])(?![^(]*\))", text)]
     return unique_metrics(names, prefix=arguments.names)
@@ -175,36 +176,36 @@ def _empty_queries(report: Report, names: Sequence[str]) -> list[str]:
         how = "left out of" if value in ("skip", "nan") else f"counted as {value} in"
         count = f"{report.empty[name]} of {len(report.queries)} queries"
         texts[f"{count} without a relevant document: {how}"].append(name)
-    return [f"{text} {', '.join(names)}." for text, names in texts.items()]
+    return [f"{text} {', '.join(counted)}." for text, counted in texts.items()]
 
 
 def _text(
     report: Report, arguments: argparse.Namespace, form: str, names: list[str], notes: list[str]
 ) -> str:
-    """The output in a format."""
+    """The text to write, in the format `form`."""
     view = arguments.view
-    how = {option: getattr(arguments, option) for option in ("baseline", "confidence", "test")}
+    options = {option: getattr(arguments, option) for option in ("baseline", "confidence", "test")}
     if form == "trec_eval":
         return trec_eval_lines(report, per_query=view == "per_query")
     if form == "html":
         command = f"skrank {skrank.__version__}: {shlex.join(['skrank', *arguments.words])}"
         title = "Comparison of runs" if view == "compare" else "Evaluation of runs"
-        return page(report, names, how, notes, command, title)
+        return page(report, names, options, notes, command, title)
     if form in ("latex", "markdown"):
-        table = report.compare(**how) if view == "compare" else report
+        table = report.compare(**options) if view == "compare" else report
         if form == "latex":
             return table.to_latex(label=arguments.label, intervals=view == "intervals")
         return table.to_markdown(intervals=view == "intervals")
-    columns = _columns(report, view, how)
+    columns = _columns(report, view, options)
     return _output.table(columns) if form == "table" else _output.data(columns, form)
 
 
-def _columns(report: Report, view: str, how: Options) -> _output.Columns:
-    """The columns to show."""
+def _columns(report: Report, view: str, options: Options) -> _output.Columns:
+    """The columns of a view, by name."""
     if view == "compare":
-        return report.compare(**how).to_frame().to_dict("list")
+        return report.compare(**options).to_frame().to_dict("list")
     if view in ("intervals", "per_query"):
-        frame = report.per_query if view == "per_query" else report.to_frame(how["confidence"])
+        frame = report.per_query if view == "per_query" else report.to_frame(options["confidence"])
         return frame.reset_index().rename(columns={"system": "run"}).to_dict("list")
     # without pandas, which takes long to import
     by_metric = dict(zip(report.metric_of, report.averages.T.tolist(), strict=True))
@@ -214,8 +215,8 @@ def _columns(report: Report, view: str, how: Options) -> _output.Columns:
 def trec_eval_lines(report: Report, *, per_query: bool) -> str:
     """The lines that trec_eval prints: name, query or "all", and value of each measure.
 
-    If `per_query`, the values of each query stand before those of all queries, as with ``-q``, but
-    for geometric means and numbers of queries. The lines of all queries begin with the name of the
+    If `per_query`, the values of each query come first, as with ``-q``, except those of geometric
+    means and of the number of queries. The lines of all queries begin with the name of the
     run, if there are several runs, or if the number of queries is printed.
     """
     names = [re.sub(r"^[^\W\d]\w*:", "", name) for name in report.metric_of]

@@ -25,8 +25,8 @@ class SquaredError(Objective):
 
     with the weight w of the document's query. Targets are in [0, 1], with the same scale for all
     queries of the collection. Regression does well on small collections, alone and in a mixture
-    with a ranking objective, whose scores it bounds:
-    ``0.9 * LambdaRank("gap") + 0.1 * SquaredError()``.
+    with a ranking objective: ``0.9 * LambdaRank("gap") + 0.1 * SquaredError()``. The squared error
+    then bounds the scores.
 
     If it is centred by query, the mean of the differences s - gain of the query is subtracted from
     each difference. So only the distances inside a query are fitted, which determine the ranking,
@@ -53,10 +53,10 @@ class SquaredError(Objective):
     -----
     Every document counts the same, times the weight of its query. So long queries have more
     influence than short queries. The loss pulls scores to [0, 1], or to distances of at most 1,
-    whereas ranking objectives increase the distances of scores without bound. The smaller its
-    weight in a mixture, the larger the distances at which both are in balance.
+    whereas ranking objectives increase the distances of scores without bound. The smaller the
+    weight of the squared error in a mixture, the larger the distances of the trained scores.
 
-    The curvature is 1 per document (XGBoost gets twice that, as for any objective of skrank).
+    The hessian is 1 per document (for XGBoost it is doubled, as that of all objectives of skrank).
     Centred by query, it is 1 - 1 / n for a query of n documents: a query of one document has no
     effect.
 
@@ -90,7 +90,7 @@ class SquaredError(Objective):
             raise ValueError(f"gain={self.gain} is 0 for every label: there is nothing to learn.")
 
     def targets(self, judgments: Judgments, max_grade: int) -> np.ndarray:
-        """Target for the score of a document of each label, in [0, 1]."""
+        """Target of each code, in [0, 1]: the score that a document with this label should have."""
         labels = judgments.labels
         by_label = gain_per_code(self.gain, labels, judgments)
         if not isinstance(self.gain, str):
@@ -102,12 +102,12 @@ class SquaredError(Objective):
         self, judgments: Judgments, weights: Weights = None, *, max_grade: int | None = None
     ) -> BoundFunction:
         """The objective bound to judgments, with one weight per query."""
-        top = self.max_grade or max_grade or judgments.max_grade
-        arguments = self.targets(judgments, top), self.centered
-        fill = fill_by(listwise.squared_error, judgments, *arguments)
+        max_grade = self.max_grade or max_grade or judgments.max_grade
+        targets = self.targets(judgments, max_grade)
+        fill = fill_by(listwise.squared_error, judgments, targets, self.centered)
         return BoundFunction(self, judgments, weights, fill)
 
 
 def _highest(gain: Any) -> float:
-    """The highest of the gains of labels."""
+    """The highest gain of any label."""
     return max(gains_by_label(gain).values())

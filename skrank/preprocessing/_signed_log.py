@@ -34,64 +34,64 @@ def signed_log(X: Table, center: np.ndarray, scale: np.ndarray) -> np.ndarray | 
         return values
     values = values.copy()
     if sparse.issparse(values):
-        entries = np.isin(values.indices, columns)
-        columns = values.indices[entries]
-        values.data[entries] = _logs(values.data[entries], center[columns], scale[columns])
+        changed = np.isin(values.indices, columns)
+        column = values.indices[changed]
+        values.data[changed] = _signed_logs(values.data[changed], center[column], scale[column])
         return values
     for rows in gen_batches(len(values), max(1, _BLOCK // len(columns))):
-        values[rows, columns] = _logs(values[rows, columns], center[columns], scale[columns])
+        values[rows, columns] = _signed_logs(values[rows, columns], center[columns], scale[columns])
     return values
 
 
-def _logs(values: np.ndarray, center: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    return _signed(values, center, scale) - _signed(np.zeros(len(center)), center, scale)
+def _signed_logs(values: np.ndarray, center: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    return _raw_logs(values, center, scale) - _raw_logs(np.zeros(len(center)), center, scale)
 
 
-def _signed(values: np.ndarray, center: np.ndarray, scale: np.ndarray) -> np.ndarray:
+def _raw_logs(values: np.ndarray, center: np.ndarray, scale: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
         distance = (values.astype(np.float64) - center) / scale
-    np.clip(distance, -_LARGEST, _LARGEST, out=distance)
+    np.clip(distance, -_LARGEST, _LARGEST, out=distance)  # inf becomes the largest number
     return np.copysign(np.log1p(np.abs(distance)), distance)
 
 
 def center_and_scale(values: Any, *, only_heavy: bool) -> tuple[np.ndarray, np.ndarray]:
     """Arguments of `signed_log` for the columns of an array or a CSR matrix.
 
-    The center is where the values of a column are densest; the scale is a small distance from it.
-    Both are in units of the column, so that the unit does not change the logarithms. The scale is
-    NaN for constant columns and for columns of which more than 99 % are 0. With `only_heavy`, it is
-    also NaN unless the kurtosis is above 5, and that of the logarithms less than 0.9 times as
-    large.
+    The center is where the values of a column are densest; the scale is a small distance from the
+    center. Both are in units of the column, so that the unit does not change the logarithms. The
+    scale is NaN for constant columns and for columns of which at least 99 % are 0. With
+    `only_heavy`, it is also NaN unless the kurtosis is above 5, and that of the logarithms less
+    than 0.9 times as large.
     """
     center, scale = np.zeros(values.shape[1]), np.full(values.shape[1], np.nan)
     sample = values[:: -(-values.shape[0] // _SAMPLE_ROWS)]
     counts = np.asarray((sample != 0).sum(axis=0)).ravel()
     sample = sample.tocsc() if sparse.issparse(sample) else sample
-    for number in np.flatnonzero(counts > _PRESENT * sample.shape[0]).tolist():
-        column = sample[:, [number]]
+    for index in np.flatnonzero(counts > _PRESENT * sample.shape[0]).tolist():
+        column = sample[:, [index]]
         column = column.toarray() if sparse.issparse(column) else column
         known = column[~np.isnan(column)].astype(np.float64)
         if len(known):
-            center[number], scale[number] = _of_column(known, only_heavy)
+            center[index], scale[index] = _column_center_and_scale(known, only_heavy=only_heavy)
     return center, scale
 
 
-def _of_column(values: np.ndarray, only_heavy: bool) -> tuple[float, float]:
+def _column_center_and_scale(values: np.ndarray, *, only_heavy: bool) -> tuple[float, float]:
     largest = float(np.abs(values).max())
     if values.min() == values.max():
         return 0.0, np.nan
     values = np.sort(values / largest)  # at most 1: no square overflows
-    before = _kurtosis(values)
-    if only_heavy and before <= _HEAVY:
+    kurtosis = _kurtosis(values)
+    if only_heavy and kurtosis <= _HEAVY:
         return 0.0, np.nan
     width = max(1, int(_DENSEST * len(values)))
     first = int(np.argmin(values[width:] - values[:-width]))
     center = values[first + width // 2]
-    distance = np.abs(values - center)
-    distance = np.sort(distance[distance > 0])
-    scale = distance[int(_NEAR * len(distance))]
-    stays_heavy = only_heavy and _kurtosis(_signed(values, center, scale)) >= _LOWER * before
-    if stays_heavy or scale * largest < np.finfo(np.float64).tiny:
+    distances = np.abs(values - center)
+    distances = np.sort(distances[distances > 0])
+    scale = distances[int(_NEAR * len(distances))]
+    stays_heavy = only_heavy and _kurtosis(_raw_logs(values, center, scale)) >= _LOWER * kurtosis
+    if stays_heavy or scale * largest < np.finfo(np.float64).tiny:  # subnormal: too inexact
         return 0.0, np.nan
     return float(center * largest), float(scale * largest)
 

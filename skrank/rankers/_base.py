@@ -62,15 +62,15 @@ class Ranker(BaseEstimator):
             `GroupedRanker` with a Dask ranker, and a `RankerMean` of these also accept Dask
             collections for all arguments; each query must lie in one partition.
         y : array-like of shape (n_rows,)
-            Labels, at least 0 if the estimator or `eval_metric` ranks.
+            Labels; at least 0 if the estimator or `init` is a ranker, or `eval_metric` is given.
         groups : array-like of shape (n_rows,), optional
             Query of each row. Default: the index level "qid" of `y` or of `X`, or the column "qid"
             of a frame `X`, which is never a feature.
         sample_weight : array-like of shape (n_rows,), optional
             Weight of each row's query, constant inside a query.
         X_val, y_val, groups_val : optional
-            Validation rows, instead of those of `validation_fraction`: training stops early by
-            them, or a `LinearRanker` chooses among the numbers of `alpha`.
+            Validation rows, instead of those of `validation_fraction`. They decide when training
+            stops early, and which of several numbers `alpha` a `LinearRanker` uses.
 
         Returns
         -------
@@ -89,12 +89,12 @@ class Ranker(BaseEstimator):
         Warns
         -----
         ConvergenceWarning
-            If a stage of a `LinearRanker` ends at `max_iter`.
+            If a `LinearRanker` does not converge in `max_iter` iterations.
         """
         return self._fit(Rows(X, y, groups, sample_weight), X_val, y_val, groups_val)
 
     def predict(self, X: Table) -> np.ndarray:
-        """Score rows: within a query, higher ranks first.
+        """Score rows. Inside a query, rows with higher scores rank higher.
 
         Parameters
         ----------
@@ -105,9 +105,9 @@ class Ranker(BaseEstimator):
         ndarray of shape (n_rows,), or a Dask collection
             In the order of the rows. Of a `LinearRanker`, ``feature_map_.transform(X) @ coef_``. Of
             a `GroupedRanker`, the scores of its estimator, which are expected grades if this is a
-            classifier; with `init`, the sum of its scores and those of the rounds. Of a
-            `RankerMean`, the weighted mean of the scores of its rankers, each divided by their
-            standard deviation inside the training queries.
+            classifier; with `init`, the scaled scores of `init` plus those of the rounds. Of a
+            `RankerMean`, the weighted mean of the scores of its rankers. The scores of each ranker
+            are divided by their standard deviation inside the training queries.
 
         Raises
         ------
@@ -164,7 +164,7 @@ class Ranker(BaseEstimator):
         X : array-like of shape (n_rows, n_features)
         groups : array-like of shape (n_rows,), optional
             Query of each row. Default: the index level or the column "qid" of `X`; without both,
-            all rows are one query, 0.
+            all rows belong to one query, with the id 0.
         ids : array-like of shape (n_rows,), optional
             Document of each row, at most once per query. Default: the number of the row.
         k : int, optional
@@ -228,7 +228,7 @@ class Ranker(BaseEstimator):
                 check.check_same_index(X_val=valid.X, y_val=valid.y, groups_val=valid.groups)
         if valid is not None and getattr(self, "validation_fraction", None) is not None:
             raise ValueError("X_val and validation_fraction are given: set one of the two.")
-        self._scorer()  # raises if it is unknown
+        self._scorer()  # raises if `scoring` is wrong
         self._check_parameters(has_X_val=valid is not None)
         with restored_on_failure(self):
             if on_dask:
@@ -254,7 +254,7 @@ class Ranker(BaseEstimator):
         """Raise if a parameter is wrong; `has_X_val` is True if the caller gives `X_val`."""
 
     def _table(self, X: Table, *, reset: bool) -> Table:
-        """X as a checked table, whose features are stored with `reset`, otherwise compared."""
+        """X as a checked table; stores its features if `reset`, else compares with the stored."""
         X = features(X, keep_polars=False)
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
@@ -271,7 +271,7 @@ class Ranker(BaseEstimator):
         return self._defaults | dict(options)
 
     def _scorer(self) -> RankingScorer:
-        """The scorer of `scoring`, of one metric."""
+        """The scorer that `scoring` names; raises if it has several metrics."""
         with check.about("scoring"):  # errors name the parameter
             scoring = self.scoring
             if not isinstance(scoring, RankingScorer):
@@ -282,13 +282,13 @@ class Ranker(BaseEstimator):
 
     def _patience(self, unit: str) -> int | None:
         """Number of rounds, epochs or steps without improvement after which training stops."""
-        rounds = self.early_stopping_rounds
-        if isinstance(rounds, str) and rounds == "auto":
+        patience = self.early_stopping_rounds
+        if isinstance(patience, str) and patience == "auto":
             return _PATIENCE[unit]
-        if rounds is None:
+        if patience is None:
             return None
         return check.check_count(
-            "early_stopping_rounds", rounds, f'{unit} without improvement, or "auto"'
+            "early_stopping_rounds", patience, f'{unit} without improvement, or "auto"'
         )
 
     def _needs_queries(self, *, validation: bool) -> bool:
@@ -334,7 +334,7 @@ class Ranker(BaseEstimator):
 
 
 def no_collections(ranker: Estimator) -> ValueError:
-    """The error for Dask collections that are given to a ranker that trains in memory."""
+    """The error if a ranker that trains in memory gets Dask collections."""
     name = type(getattr(ranker, "estimator", ranker)).__name__
     return ValueError(
         f"X is a Dask collection, and {name} trains on one machine: pass arrays "

@@ -43,7 +43,7 @@ class CatBoost(Booster):
         params, used = fit.estimator.get_params(), stopped.estimator.get_all_params()
         names = _DERIVED - params.keys() - ({"learning_rate"} if "eta" in params else set())
         fit.estimator.set_params(**{name: used[name] for name in names if name in used})
-        # needs validation rows; a snapshot would be that of the other training
+        # use_best_model needs validation rows; a saved snapshot is that of the stopped training
         fit.estimator.set_params(use_best_model=False, save_snapshot=False)
         fit.arguments.pop("use_best_model", None)
 
@@ -72,7 +72,7 @@ class CatBoost(Booster):
                 metric = RankingMetric(valid.y, Validator(valid, fit.metrics))
                 estimator.set_params(eval_metric=metric)
         arguments |= self._queries_and_weights(train, "sample_weight") | {"baseline": train.start}
-        if type(fit.bar) is not Bar:  # callbacks are not for training on a GPU
+        if type(fit.bar) is not Bar:  # no callback unless a bar is shown: GPUs refuse it
 
             def count(_: object) -> bool:
                 fit.bar.update(1)
@@ -106,8 +106,9 @@ def validation_log(calls: Sequence[Mapping[str, float]], record: Sequence[float]
     """Values of metrics per round on the validation rows, from the calls of an eval metric.
 
     CatBoost does not say for which rows it calls an eval metric. If the training rows have the same
-    labels as the validation rows, calls for them come in between, in some rounds and before those
-    for the validation rows. CatBoost's own `record` of the first metric says which calls count.
+    labels as the validation rows, `calls` also has values for training rows: in some rounds, before
+    those for the validation rows. `record`, the values of the first metric on the validation rows
+    that CatBoost stored, shows which calls count.
     """
     remaining, chosen = list(calls), []
     for value in reversed(record):
@@ -123,22 +124,22 @@ def validation_log(calls: Sequence[Mapping[str, float]], record: Sequence[float]
 
 
 class RankingMetric:
-    """Metrics on the validation rows as `eval_metric` of CatBoost, which follows the first metric.
+    """Metrics on the validation rows as `eval_metric` of CatBoost. The first decides when to stop.
 
-    CatBoost logs it under the name of this class. It serves one training: the fitted estimator,
-    its copies and pickles have it without the rows.
+    CatBoost logs the first metric under the name of this class. An object serves one training: the
+    fitted estimator, its copies and its pickles have the object without the rows.
     """
 
     no_jit = True  # otherwise CatBoost tries to compile the methods with numba, and warns
 
-    def __init__(self, labels: np.ndarray | None = None, metrics: Validator | None = None) -> None:
-        self.labels = None if labels is None else labels.astype(np.float32)
-        self.metrics = metrics
+    def __init__(self, y: np.ndarray | None = None, validator: Validator | None = None) -> None:
+        self.labels = None if y is None else y.astype(np.float32)
+        self.validator = validator
         self.calls: list[dict[str, float]] = []
 
     def release(self) -> list[dict[str, float]]:
         """Values of all calls. Frees the rows: the estimator keeps `self`."""
-        calls, self.calls, self.metrics, self.labels = self.calls, [], None, None
+        calls, self.calls, self.validator, self.labels = self.calls, [], None, None
         return calls
 
     def __reduce__(self) -> Reduced:
@@ -151,8 +152,8 @@ class RankingMetric:
         return self  # CatBoost copies its parameters before it trains
 
     def is_max_optimal(self) -> bool:
-        assert self.metrics is not None
-        return next(iter(self.metrics.plans.values())).metric.greater_is_better
+        assert self.validator is not None
+        return next(iter(self.validator.plans.values())).metric.greater_is_better
 
     def get_final_error(self, error: float, weight: float) -> float:
         return error
@@ -160,11 +161,11 @@ class RankingMetric:
     def evaluate(
         self, approxes: Sequence[np.ndarray], target: np.ndarray, weight: ArrayLike | None
     ) -> tuple[float, float]:
-        if self.metrics is None or self.labels is None:
+        if self.validator is None or self.labels is None:
             raise ValueError("this eval_metric was for one training: set another one, or None.")
         if not np.array_equal(target, self.labels):
             return _NOT_MEASURED, 1.0
         (scores,) = approxes
-        means = self.metrics.means(scores)
+        means = self.validator.means(scores)
         self.calls.append(means)
         return next(iter(means.values())), 1.0

@@ -34,8 +34,8 @@ def tau_b(x: ArrayLike, y: ArrayLike) -> float:
 def tau_ap(truth: ArrayLike, estimate: ArrayLike, *, ties: str = "a") -> float:
     """AP correlation: Kendall's tau with more weight on the top of the ranking.
 
-    Let m be the mean, over all systems but the first of the estimated ranking, of the share of the
-    systems ranked above that are above in `truth`, too. AP correlation is ``2 * m - 1``.
+    For each system but the first of the estimated ranking, c is the share of the systems ranked
+    above it that are above it in `truth`, too. AP correlation is ``2 * mean(c) - 1``.
 
     Parameters
     ----------
@@ -76,18 +76,18 @@ def tau_ap(truth: ArrayLike, estimate: ArrayLike, *, ties: str = "a") -> float:
     n_above, concordant = above.sum(axis=1), (above & (x > x[:, None])).sum(axis=1)
     n_tied = (y == y[:, None]).sum(axis=1)
     ranks = np.arange(1, len(x) + 1)
-    weight = np.concatenate(([0.0], 1 / (ranks[1:] - 1)))  # of rank r: 1 / (r - 1)
-    total = np.concatenate(([0.0], np.cumsum(weight)))
+    weight = np.concatenate(([0.0], 1 / (ranks[1:] - 1)))  # 1 / (r - 1) by rank r; 0 for rank 1
+    cumulative = np.concatenate(([0.0], np.cumsum(weight)))
     # In random orders of a group of ties, a system takes each rank of the group equally often, and
     # half of the tied systems above a system are expected to be above it in `truth`.
-    mean_weight = (total[n_above + n_tied] - total[n_above]) / n_tied
-    inside = (ranks - 1 - np.sort(n_above)) / 2
-    expected = concordant @ mean_weight + weight @ inside
+    mean_weight = (cumulative[n_above + n_tied] - cumulative[n_above]) / n_tied
+    concordant_ties = (ranks - 1 - np.sort(n_above)) / 2
+    expected = concordant @ mean_weight + weight @ concordant_ties
     return float(2 * expected / (len(x) - 1) - 1)
 
 
 def _tau_ap_b(x: np.ndarray, y: np.ndarray) -> float:
-    """AP correlation with ties="b"."""
+    """AP correlation with ties="b": the mean of the values with either ranking as the truth."""
     above_x, above_y = (scores > scores[:, None] for scores in (x, y))
     concordant = (above_x & above_y).sum(axis=1)
     with np.errstate(invalid="ignore"):

@@ -28,11 +28,11 @@ def _normalised(run: Run, norm: str | None, rrf_k: float) -> np.ndarray:
         return run.scores
     if norm == "reciprocal_rank":
         return np.divide(1, rrf_k + run.rank_in_query)
-    # The norms do not depend on the scale, and a power of 2 changes no digit: squares of scores
-    # near the limits of double precision would be 0 or inf.
+    # Squares of scores near the limits of double precision would be 0 or inf. Scores are therefore
+    # divided by a power of 2, which is exact and does not change the normalised scores.
     _, exponent = np.frexp(per_query(np.maximum, np.abs(run.scores)))
-    shifted = np.ldexp(run.scores, -exponent)
-    shifted -= per_query(np.minimum, shifted)  # exactly 0 where all are equal
+    scaled = np.ldexp(run.scores, -exponent)
+    shifted = scaled - per_query(np.minimum, scaled)  # exactly 0 if all scores of a query are equal
     if norm == "min_max":
         highest = per_query(np.maximum, shifted)
         return np.divide(shifted, highest, out=np.ones_like(shifted), where=highest > 0)
@@ -84,7 +84,8 @@ def fuse(
     Returns
     -------
     Run
-        With `weights`, if the method has them. `evaluate` takes it, and `run_lines` writes it.
+        The fused run, with `weights` if any were given or learned. `evaluate` accepts the run, and
+        `run_lines` writes it.
 
     Raises
     ------
@@ -115,7 +116,7 @@ def fuse(
     check.check_choice("norm", norm, ("auto", *NORMS, None))
     rrf_k = check.check_number("rrf_k", rrf_k, 0, 1e9)
     name = check.check_text("name", name, "the name of the fused run")
-    if method not in (("weighted_sum", "rrf") if weights is not None else METHODS[:-1]):
+    if method not in (METHODS[:-1] if weights is None else ("rrf", "weighted_sum")):
         raise ValueError("weights belong to 'weighted_sum', which needs them, and to 'rrf'.")
     learned = hasattr(weights, "fit")
     if learned != (qrels is not None):
@@ -132,20 +133,20 @@ def fuse(
     wide = pl.concat(rows).pivot("run", index=["qid", "docid"], values="value", maintain_order=True)
     queries, wide = by_query(wide)
     values = wide.drop("qid", "docid").to_numpy()
-    X, used = np.nan_to_num(values), None
+    X, run_weights = np.nan_to_num(values), None
     if learned:
         groups = np.repeat(queries.ids, queries.sizes)
-        scores, used = _cross_fitted(X, wide, groups, read_qrels(qrels), weights, n_splits)
+        scores, run_weights = _cross_fitted(X, wide, groups, read_qrels(qrels), weights, n_splits)
     elif weights is not None:
-        used = np.array(check.check_run_weights(weights, list(named)))
-        scores = X @ used
+        run_weights = np.array(check.check_run_weights(weights, list(named)))
+        scores = X @ run_weights
     else:
         with np.errstate(over="ignore"):  # infinite scores are refused below
             scores = X.sum(axis=1)
         scores *= np.count_nonzero(~np.isnan(values), axis=1) if method == "combmnz" else 1
     with check.about("the fused run"):
         fused = Run.from_arrays(wide["qid"], wide["docid"], scores, name=name)
-    by_run = None if used is None else dict(zip(named, used.tolist(), strict=True))
+    by_run = None if run_weights is None else dict(zip(named, run_weights.tolist(), strict=True))
     return dataclasses.replace(fused, weights=by_run)
 
 
@@ -155,28 +156,28 @@ def _table(source: Run | Qrels, **columns: object) -> pl.DataFrame:
 
 
 def _cross_fitted(
-    X: np.ndarray, rows: pl.DataFrame, groups: np.ndarray, qrels: Qrels, ranker: Any, n_splits: int
+    X: np.ndarray, table: pl.DataFrame, groups: np.ndarray, qrels: Qrels, ranker: Any, n_splits: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Scores by weights that are trained on other queries, and weights trained on all queries."""
+    """Scores by weights trained on other queries; the weights trained on all judged queries."""
     from sklearn.base import clone
 
     from skrank.model_selection import QueryKFold
 
     judged = np.flatnonzero(np.isin(groups, qrels.queries.ids))
     if not len(judged):
-        raise ValueError(f"the runs have no query of the qrels; their first is {groups[0]!r}.")
-    known, keys = _table(qrels, label=qrels.labels), ["qid", "docid"]
-    labels = rows.join(known, on=keys, how="left", maintain_order="left")["label"]
+        raise ValueError(f"no query of the runs, such as {groups[0]!r}, is in the qrels.")
+    judgments, keys = _table(qrels, label=qrels.labels), ["qid", "docid"]
+    labels = table.join(judgments, on=keys, how="left", maintain_order="left")["label"]
     y = np.nan_to_num(labels.to_numpy())
 
-    def trained(rows: np.ndarray) -> np.ndarray:
+    def trained_weights(rows: np.ndarray) -> np.ndarray:
         weights = clone(ranker).fit(X[rows], y[rows], groups=groups[rows]).coef_
-        # all 0 if no run ranks relevant documents above others
+        # weights are all 0 if no run ranks relevant documents above others: runs then count equally
         weights = weights if weights.any() else np.ones_like(weights)
         return weights / np.abs(weights).sum()
 
-    weights = trained(judged)
+    weights = trained_weights(judged)
     scores = X @ weights
     for train, test in QueryKFold(n_splits).split(X[judged], groups=groups[judged]):
-        scores[judged[test]] = X[judged[test]] @ trained(judged[train])
+        scores[judged[test]] = X[judged[test]] @ trained_weights(judged[train])
     return scores, weights
