@@ -329,7 +329,8 @@ class DaskXGBoostRanker(XGBoost):
                     "XGBoost takes no weights of queries on Dask: fit without sample_weight."
                 )
             options = train_options(fit, [(matrix(spread), VALIDATION) for spread in valid])
-            options["params"].pop("coll_cfg", None)  # of Dask, not a parameter of the booster
+            if "coll_cfg" in options["params"]:  # an argument, not a parameter of the booster
+                options["coll_cfg"] = options["params"].pop("coll_cfg")
             options |= {"verbose_eval": fit.arguments.pop("verbose", False)} | fit.arguments
             result = xgboost.train(client, dtrain=matrix(train), **options)
         ranker = import_booster("xgboost").XGBRanker()

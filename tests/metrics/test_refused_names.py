@@ -37,7 +37,7 @@ MALFORMED = [
         ("trec_eval:P_\uff15", "trec_eval"),
         ("trec_eval:ndcg@10", "'trec_eval:ndcg_cut_10'"),
         ("catboost:NDCG:type=exp", "catboost"),
-        ("ir_measures:nDCG(gains={0:1,1:4})", "the gain 0"),
+        ("ir_measures:nDCG(gains={0:1,1:4})", "label 0"),
         ("ir_measures:nDCG(gains=1)", "gains=1"),
         ("relstring", "relstring"),
         ("ndgc", "'ndcg'"),
