@@ -33,7 +33,7 @@ class Comparison(Tabular):
     test : str
         Test of the differences: "max-t", "t", "randomisation", or that of seeds or of folds.
     confidence : float
-        Level of the intervals, and of what is called significant.
+        Level of the intervals. Differences with p_corrected below 1 - confidence are significant.
     baseline : hashable, list or None
         Systems that the others are compared with; None if all systems are compared with all.
     weighted : bool
