@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar, Self
@@ -29,7 +30,7 @@ from skrank.scoring import RankingScorer, scorer
 _PATIENCE = {"rounds": 50, "epochs": 10, "steps": 50}  # of boosting, a network, a linear ranker
 
 
-class Ranker(BaseEstimator):
+class Ranker(BaseEstimator, ABC):
     """An estimator whose `fit` takes groups, and whose `score` is the metric `scoring`."""
 
     __metadata_request__fit: ClassVar[dict[str, object]] = {"groups": True}
@@ -107,12 +108,13 @@ class Ranker(BaseEstimator):
             a `GroupedRanker`, the scores of its estimator, which are expected grades if this is a
             classifier; with `init`, the scaled scores of `init` plus those of the rounds. Of a
             `RankerMean`, the weighted mean of the scores of its rankers. The scores of each ranker
-            are divided by their standard deviation inside the training queries.
+            are divided by their standard deviation inside the training queries. Of a
+            `NeuralRanker`, the output of the network.
 
         Raises
         ------
         ValueError
-            If a feature is infinite, or a score is not finite.
+            If a feature is infinite, or NaN for a `NeuralRanker`, or a score is not finite.
         """
         if hasattr(X, "__dask_graph__"):
             self._checked(head_of(X))
@@ -295,17 +297,17 @@ class Ranker(BaseEstimator):
         """True if each row must have a query; `validation` asks about the validation rows."""
         return True
 
+    @abstractmethod
     def _train(self, train: Rows, valid: Rows | None) -> None:
         """Train on rows that `_resolved` returned, and set the fitted attributes."""
-        raise NotImplementedError  # a subclass defines this method, or `fit`
 
     def _train_on_dask(self, train: Rows, valid: Rows | None) -> None:
         """Train on Dask collections, and set the fitted attributes."""
         raise no_collections(self)
 
+    @abstractmethod
     def _predict(self, X: Table) -> np.ndarray:
         """Scores of a table that `_checked` returned."""
-        raise NotImplementedError  # a subclass defines this method, or `predict`
 
     def _checked(self, X: Table) -> Table:
         """X as a table; raises if the ranker is not fitted or X has other features than in fit."""

@@ -187,31 +187,6 @@ class NeuralRanker(Ranker):
         self.progress = progress
         self.random_state = random_state
 
-    def predict(self, X: Table) -> np.ndarray:
-        """Score rows: within a query, higher ranks first.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-
-        Raises
-        ------
-        ValueError
-            If a feature is not finite, or so large that a score would not be finite.
-        """
-        rows = in_single(self._scaled(self._checked(X)))
-        scores = self.net_.predict(rows).reshape(-1).astype(np.float64)
-        if (row := check.first(~np.isfinite(scores))) >= 0:
-            raise ValueError(
-                f"the network gives row {row} of X the score {scores[row]}: scale the features, or "
-                "lower learning_rate."
-            )
-        return scores
-
     @property
     def module_(self) -> nn.Module:
         """The trained network."""
@@ -223,7 +198,7 @@ class NeuralRanker(Ranker):
         tags.non_deterministic = self.random_state is None
         return tags
 
-    # steps of fit, called by `Ranker` -------------------------------------------------------------
+    # steps of fit and predict, called by `Ranker` -------------------------------------------------
 
     def _check_parameters(self, *, has_X_val: bool) -> None:
         hidden_widths(self.hidden)
@@ -239,6 +214,16 @@ class NeuralRanker(Ranker):
         values = check.feature_numbers(table, "encode it", who=self)
         assert_all_finite(values, input_name="X", estimator_name=type(self).__name__)
         return values
+
+    def _predict(self, X: Table) -> np.ndarray:
+        rows = in_single(self._scaled(X))
+        scores = self.net_.predict(rows).reshape(-1).astype(np.float64)
+        if (row := check.first(~np.isfinite(scores))) >= 0:
+            raise ValueError(
+                f"the network gives row {row} of X the score {scores[row]}: scale the features, or "
+                "lower learning_rate."
+            )
+        return scores
 
     def _train(self, train: Any, valid: Any) -> None:
         rng = check.as_random_state("random_state", self.random_state)

@@ -126,6 +126,13 @@ def test_rows_may_come_in_any_order_and_sparse():
         assert np.corrcoef(mixed, plain)[0, 1] > 0.999
 
 
+def test_a_collection_of_dask_gets_the_scores_of_its_rows():
+    da = pytest.importorskip("dask.array")
+    model = ranker(epochs=1).fit(DATA.X, Y)
+    found = model.predict(da.from_array(DATA.X, chunks=(50, -1))).compute()
+    np.testing.assert_allclose(found, model.predict(DATA.X), rtol=1e-5, atol=1e-6)
+
+
 def test_early_stopping_restores_the_best_epoch(capsys):
     found = ranker(
         epochs=40, learning_rate=0.2, validation_fraction=0.3, early_stopping_rounds=4,
