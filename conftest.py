@@ -1,6 +1,22 @@
-"""Doctests that need optional libraries, compilation, and the seed of NumPy's global generator."""
+"""Environment variables that numba and boosters read on import, optional libraries, and seeds."""
 
+import os
 from importlib.util import find_spec
+from pathlib import Path
+
+# Tests read standard error, which the notice of the first compilation must not reach.
+os.environ["SKRANK_QUIET"] = "1"
+
+# Child processes inherit the cache folder. numba does not distinguish code with bounds checks.
+_FOLDER = "checked" if "NUMBA_BOUNDSCHECK" in os.environ else "unchecked"
+os.environ["NUMBA_CACHE_DIR"] = str(Path(__file__).resolve().parent / ".numba_cache" / _FOLDER)
+
+# Each pytest-xdist worker is one process per core already: more OpenMP threads would only contend.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+# LightGBM takes one thread per core by default. Threads that spin while they wait quadruple its
+# processor time.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 MISSING = find_spec("torch") is None or find_spec("skorch") is None
 
@@ -33,6 +49,6 @@ def pytest_report_header() -> str:
 
 def pytest_runtest_setup() -> None:
     """Seed the generator of `random_state=None`, so that tests do not depend on their order."""
-    import numpy as np  # after tests/conftest.py has set the number of threads
+    import numpy as np  # after the number of threads is set
 
     np.random.seed(0)  # noqa: NPY002 - scikit-learn draws from the legacy generator

@@ -1,26 +1,6 @@
-"""Environment variables that numba and boosters read on import, and fixtures."""
-
-import os
-from pathlib import Path
+"""Fixtures, and the compilation of large kernels before many tests."""
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[1]
-
-
-# Tests read standard error, which the notice of the first compilation must not reach.
-os.environ["SKRANK_QUIET"] = "1"
-
-# Child processes inherit the cache folder. numba does not distinguish code with bounds checks.
-_FOLDER = "checked" if "NUMBA_BOUNDSCHECK" in os.environ else "unchecked"
-os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".numba_cache" / _FOLDER)
-
-# Each pytest-xdist worker is one process per core already: more OpenMP threads would only contend.
-if "PYTEST_XDIST_WORKER" in os.environ:
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-# LightGBM takes one thread per core by default. Threads that spin while they wait quadruple its
-# processor time.
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 # pytest would import these under a second name to find doctests.
 collect_ignore = ["helpers"]

@@ -11,7 +11,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from skrank.datasets import make_ranking
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 GALLERY = EXAMPLES / "gallery"
 DRAWINGS = sorted(GALLERY.glob("*/plot_*.py"))
 

@@ -1,9 +1,7 @@
-"""The pages and the README: their code runs in order and prints what they show."""
+"""The code of each page runs in order and prints what the page shows."""
 
-import runpy
 from contextlib import nullcontext, suppress
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 import sklearn
@@ -15,9 +13,7 @@ from tests.helpers.pages import blocks, run, write_collection
 pytest.importorskip("lightgbm")
 pytest.importorskip("xgboost")
 
-ROOT = Path(__file__).resolve().parents[2]
-DOCS = ROOT / "docs"
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).resolve().parent
 # pages whose code a test below runs, or one in another file
 WITH_MORE_CHECKS = {
     "extending_metrics.md", "extending_objectives.md", "user_guide/boosters.md",
@@ -94,38 +90,3 @@ def test_boosters_on_dask():
     assert missing == []
     assert names["started"].init_factor_ > 0
     assert names["report"].mean["ndcg@10"].item() > 0.5
-
-
-# texts
-# ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "name", ["build.py", "objective_tables.py", "scikit_learn.py", "peer_names.py", "includes.py"]
-)
-def test_pages_made_from_code_are_current(name):
-    built = runpy.run_path(str(DOCS / name))
-    pages = built["pages"]() if "pages" in built else {built["PAGE"]: built["page"]()}
-    for path, text in pages.items():
-        assert path.read_text(encoding="utf-8") == text, f"run python docs/{name}"
-
-
-# README
-# ------------------------------------------------------------------------------------------------
-
-
-def test_the_readme_runs(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert blocks(ROOT / "README.md")
-    run(ROOT / "README.md")
-
-
-def test_the_figure_of_the_gain_is_current():
-    built = runpy.run_path(str(DOCS / "figures.py"))
-    shown = {name: part.to_dict("index") for name, part in built["gains"]().items()}
-    described = ElementTree.parse(built["GAIN_PICTURE"]).iter(
-        "{http://purl.org/dc/elements/1.1/}description"
-    )
-    assert [one.text for one in described] == [str(shown)], "run python docs/figures.py"
-    for page in (README, *((DOCS / name).read_text() for name in ("index.md", "what_to_train.md"))):
-        assert "_static/gain.svg" in page

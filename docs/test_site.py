@@ -22,7 +22,7 @@ WITHOUT_SPHINX = "the site is not built here: pip install skrank[docs]"
 for needed in ("sphinx", "pydata_sphinx_theme", "numpydoc", "sphinx_gallery", "myst_parser"):
     pytest.importorskip(needed, reason=WITHOUT_SPHINX)
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 MADE = ("_build", "gallery", "api", "backreferences")
 PLOT = os.environ.get("SKRANK_GALLERY") == "1"
 
