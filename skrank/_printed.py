@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
+P_VALUES = ("p_corrected", "p_uncorrected")  # columns; names of metrics may begin with "p_", too
 _MOST_ROWS = 60  # tables of more rows are cut in the middle, as by pandas
 
 
@@ -54,5 +55,5 @@ def _style(table: pd.DataFrame) -> dict[str, Any]:
     has_names = not hasattr(table.index, "start")  # that of a RangeIndex
     return {
         "float_format": "{:.4f}".format, "max_rows": _MOST_ROWS, "index": has_names,
-        "formatters": {name: "{:.2g}".format for name in table if str(name).startswith("p_")},
+        "formatters": {name: "{:.2g}".format for name in table if name in P_VALUES},
     }  # fmt: skip

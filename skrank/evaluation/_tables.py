@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from skrank import _validation as check
-from skrank._printed import Printed
+from skrank._printed import P_VALUES, Printed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -152,7 +152,7 @@ class Tabular(Printed):
             cells = [names[i], escaped(str(name))] if numbered else [escaped(str(name))]
             for j, value in enumerate(row):
                 text = f"{value:.{digits}f}" if isinstance(value, float) else str(value)
-                if str(values.columns[j]).startswith("p_") and value < (least := 10.0**-digits):
+                if values.columns[j] in P_VALUES and value < (least := 10.0**-digits):
                     text = f"<{least:.{digits}f}"
                 text = escaped(text)
                 marks = [names[other] for other in sorted((worse or {}).get((i, j), ()))]

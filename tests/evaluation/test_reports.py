@@ -228,6 +228,8 @@ def test_intervals_and_labels_of_tables():
     assert r"\caption{$A$}" in report.to_latex(caption="$A$")
     assert f"new\\_x & other & {row.difference:.3f} & {row.low:.3f} & {row.high:.3f}" in latex
     assert r"\textless{}0.1 \\" in found.to_latex(intervals=True, digits=1)
+    third = skrank.metric_from_function(lambda ranked: 1 / 3, "p_third", ties="stable")
+    assert "0.3333" in repr(compared(third, n_resamples=9))  # not as a p-value
 
 
 NAMES = [
