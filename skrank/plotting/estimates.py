@@ -138,7 +138,7 @@ class IntervalDisplay(Display):
             ax.axvline(self.reference, color="black", linewidth=0.8)
             faint = (low <= self.reference) & (self.reference <= high)
         if "significant" in self.table:
-            faint = ~self.table["significant"].to_numpy()
+            faint = ~self.table["significant"].to_numpy(dtype=bool)
 
         def draw(chosen: np.ndarray, colour: str) -> ErrorbarContainer:
             sides = np.stack([value - low, high - value])[:, chosen]
@@ -151,6 +151,6 @@ class IntervalDisplay(Display):
         ax.set(xlabel=plain_text(self.label), ylim=(-0.6, len(rows) - 0.4))
         ax.tick_params(axis="y", labelsize="small")
         if self.title:
-            ax.set_title(self.title, fontsize="medium", wrap=True)
+            ax.set_title(plain_text(self.title), fontsize="medium", wrap=True)
         if self.caption:
             ax.figure.supxlabel(fill(plain_text(self.caption), 80), fontsize="small")

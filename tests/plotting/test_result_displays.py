@@ -65,6 +65,15 @@ def test_plots_again_on_new_and_on_given_axes(make):
     assert display.plot(ax).ax_ is ax
 
 
+@pytest.mark.parametrize("dtype", [bool, int, object])
+def test_rows_that_are_not_significant_are_faint(dtype):
+    table = pd.DataFrame(
+        {"value": range(3), "low": -1, "high": 3, "significant": [True, False, True]}
+    )
+    shown = IntervalDisplay(table.astype({"significant": dtype})).plot()
+    assert [len(bars_of(bars)) for bars in (shown.bars_, shown.faint_bars_)] == [2, 1]
+
+
 def test_what_cannot_be_drawn(report):
     with pytest.raises(ValueError, match="metric"):
         report.plot("ap")
@@ -77,7 +86,7 @@ def test_dollars_in_names_are_text():
     name = "$\\no$ $x$"
     table = TABLE.set_axis([name], axis=0)
     for display in (
-        IntervalDisplay(table, label=name),
+        IntervalDisplay(table, label=name, title=name),
         PrecisionRecallDisplay([0, 1], [1, 1], name=name),
     ):
         display.plot().figure_.draw_without_rendering()
