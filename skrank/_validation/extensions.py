@@ -157,7 +157,9 @@ def takes_unretrieved(function: Callable[..., object]) -> bool:
         return False
     both = "unretrieved" in signature.parameters
     try:
-        signature.bind(*("ranked", "unretrieved")[: 1 + both])
+        bound = signature.bind(*("ranked", "unretrieved")[: 1 + both])
+        if both and bound.arguments.get("unretrieved") != "unretrieved":  # it is not the second
+            raise TypeError
     except TypeError:
         raise TypeError(
             f"function{signature} is called as function(ranked), or as function(ranked, "
@@ -171,7 +173,7 @@ def list_value(value: Any, name: str, query: str, ranked: Collection[float]) -> 
     """What a function of one list returned, after a check that it is a finite number."""
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if not np.isfinite(number):
         raise ValueError(

@@ -91,7 +91,9 @@ def test_too_many_orders_of_ties_are_refused():
     assert skrank.metric(metric, ties="stable")(*data, groups=groups) == 0.5
 
 
-@pytest.mark.parametrize("value", [NAN, np.inf, None, "much", [1, 2]])
+@pytest.mark.parametrize(
+    "value", [NAN, np.inf, None, "much", [1, 2], pytest.param(10**400, id="large")]
+)
 def test_values_must_be_finite_numbers(value):
     metric = skrank.metric_from_function(lambda ranked: value, "odd")
     with pytest.raises(ValueError, match="query 'q'"):
@@ -127,6 +129,8 @@ def pairwise(y_true, y_score):
         (pairwise, {}, r"\(y_true, y_score\).*ranked"),
         (lambda: 1.0, {"name": "none"}, "ranked"),
         (lambda ranked, *, unretrieved: 1.0, {"name": "keyword"}, "ranked"),
+        (lambda unretrieved, ranked: 1.0, {"name": "swapped"}, "ranked"),
+        (lambda ranked, n=1, unretrieved=(): 1.0, {"name": "third"}, "ranked"),
         (first, {"value_range": "0 to 1"}, "value_range="),
         (first, {"value_range": "01"}, "value_range="),
         (first, {"value_range": (1, 0)}, "value_range="),
