@@ -134,8 +134,9 @@ def monotone_param(params: Mapping[str, Any]) -> str | None:
     """The parameter of a booster that lets scores only rise, or only fall, with a feature."""
     for name in ("monotone_constraints", "monotone_constraint", "monotonic_cst", "mc"):
         value = params.get(name)
-        if isinstance(value, str):  # "(0,1)" of XGBoost, "0:1" of CatBoost; zeros give ""
-            value = value.strip("(), 0")
+        if isinstance(value, str):  # "(0,1)" of XGBoost, "0:1" or "name:1" of CatBoost
+            signs = (item.rpartition(":")[2].strip("() ") for item in value.split(","))
+            value = [sign not in ("", "0") for sign in signs]
         elif isinstance(value, Mapping):
             value = list(value.values())
         if value is not None and np.any(value):

@@ -336,6 +336,7 @@ def test_parameters_that_act_are_not_refused():
         (xgb(alpha=0.1, max_delta_step=0.1, monotone_constraints=(0,) * 8), {"objective": "gap"}),
         (constrained, {"init": constrained}),
         (xgb(missing=-1), {"init": First()}),
+        (cat(monotone_constraints="0:0,1:0"), {"init": First()}),
     ):
         ranker = fit_with(GroupedRanker(estimator), data.X, y, changes)
         assert np.ptp(ranker.predict(data.X)) > 0
