@@ -115,6 +115,7 @@ def test_wrong_options(qrels):
         ({"runs": runs[:1]}, "needs at least 2"),
         ({"percents": [50, 0]}, "percents=0"),
         ({"percents": [50, 50]}, "percents"),
+        ({"qrels": {"0": {"0": 1, "1": 0}}, "confidence": 2}, "confidence=2"),
     ]:
         with pytest.raises(ValueError, match=message):
             robustness(**{"qrels": pool, "runs": runs} | options)

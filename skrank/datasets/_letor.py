@@ -125,7 +125,7 @@ def _splits(folder: Path) -> dict[int, list[list[Path]]]:
         sets = [_find(folder, f"S{n}") for n in range(1, 6)]
         rotated = {n: sets[n - 1 :] + sets[: n - 1] for n in range(1, 6)}
         return {n: [files[:3], files[3:4], files[4:]] for n, files in rotated.items()}
-    folds = sorted(name for name in names if name[:4] == "Fold" and name[4:].isdigit())
+    folds = sorted(name for name in names if name[:4] == "Fold" and name[4:].isdecimal())
     folders = {int(name[4:]): folder / name for name in folds}
     if not folders and any(name.startswith("train.txt") for name in names):
         folders = {1: folder}

@@ -96,7 +96,7 @@ def make_ranking(
     check.check_count("n_docs", high, "most documents per query", low)
     check.check_count("n_informative", n_informative, "features that decide the relevance", 3)
     check.check_count("n_features", n_features, "all, with n_informative", n_informative)
-    check.check_count("max_grade", max_grade, "the highest grade")
+    check.check_count("max_grade", max_grade, "the highest grade", most=check.MOST_GRADES)
     check.check_number("noise", noise, 0, 1e100)
     check.check_number("empty_fraction", empty_fraction, 0, 1)
 

@@ -180,7 +180,8 @@ def select_thresholds(
     if candidates is None:
         candidates = threshold_grid(top, n_steps)
     choices = check.several("candidates", candidates, ())
-    metrics = [GAP(thresholds=check.check_thresholds(choice, top)) for choice in choices]
+    thresholds = (check.check_thresholds(choice, top) for choice in choices)
+    metrics = [GAP(thresholds=choice) for choice in dict.fromkeys(thresholds)]
     studied = study(
         known, runs, metrics, rel=rel, k=k, condensed=condensed,
         min_retrieved=min_retrieved, progress=progress,

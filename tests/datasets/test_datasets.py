@@ -55,7 +55,14 @@ def test_kinds_of_features():
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("n_queries", 0), ("n_docs", (9, 3)), ("n_informative", 2), ("noise", -1)]
+    ("name", "value"),
+    [
+        ("n_queries", 0),
+        ("n_docs", (9, 3)),
+        ("n_informative", 2),
+        ("noise", -1),
+        ("max_grade", 2000),
+    ],
 )
 def test_bad_parameters(name, value):
     with pytest.raises(ValueError, match=f"{name}="):

@@ -177,7 +177,7 @@ def test_a_metric_without_information_has_the_error_of_no_metric():
 def test_selection_and_cross_validated_error_literally():
     qrels, runs, *_ = made(n_queries=8)
     candidates = [[0.1, 0.9], (0.5, 0.5), np.array([0.9, 0.1])]
-    choice = select_thresholds(qrels, runs, candidates)
+    choice = select_thresholds(qrels, runs, [*candidates, [0.5, 0.5]])  # one occurs twice
     found = study(qrels, runs, [skrank.metric("gap", thresholds=g) for g in candidates])
     means = found.mean.mean(axis=1).to_numpy()
     np.testing.assert_allclose(choice.table["criterion"], means)
