@@ -36,7 +36,7 @@ def progress(show: bool | None, total: float | None, unit: str, **options: Any) 
     ----------
     show : bool or None
         None: show it if standard error is a terminal.
-    total : int or None
+    total : float or None
         Number of steps; None if unknown.
     unit : str
         Name of the steps, such as "campaigns".

@@ -22,8 +22,8 @@ def _compile() -> None:
     """Compile what metrics and objectives need, by calling them with and without ties."""
     labels, tied = np.tile([2.0, 0.0, 1.0, 0.0], 4), np.tile([4.0, 3, 3, 1, 0, -1, -2, -2], 2)
     groups, untied = np.repeat([0, 1], 8), tied + np.linspace(0, 0.5, 16)
-    some = np.where(labels == 1, np.nan, labels)  # some documents are not judged
-    calls = [*product(registered(), (labels, some), (tied, untied))]
+    partly_judged = np.where(labels == 1, np.nan, labels)
+    calls = [*product(registered(), (labels, partly_judged), (tied, untied))]
     for name, y, s in [*calls, ("ndcg@1", labels, tied), ("ndcg(ties=worst)", labels, tied)]:
         with suppress(ValueError):  # some refuse ties
             metric(name)(y, s, groups=groups)

@@ -109,7 +109,7 @@ class Expectation:
     ----------
     values : float64 ndarray of shape (n_lists,)
         Values of the lists.
-    ends : float64 ndarray of shape (2, n_lists)
+    ends : two float64 ndarrays of shape (n_lists,)
         Values of the lists sorted by ascending and by descending gain. Since weights do not rise
         from rank to rank, all other orders are between them.
     empty : bool ndarray of shape (n_lists,)
@@ -133,7 +133,7 @@ class Expectation:
                 "distribution of grades does not: use another metric."
             )
         pairs = tables.pairs
-        # without pairs, the numbers of documents of each grade fix the expected value, too
+        # a sum over documents alone has this value in all orders, and is its own expected value
         if pairs is not None and judgments.queries.longest > 1 and not tables.ordered:
             raise ValueError(
                 f"{metric} does not depend on the order of the list, so it says nothing about "

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 STUDY_METRICS = ("gap", "ap", "ndcg", "ndcg(gain=linear)", "q", "rbp", "precision@10")
-_MOST_LABELS = 20
+_MOST_LEVELS = 20
 _ROWS_AT_ONCE = 1_000_000  # about as many documents are measured together, to bound memory
 
 
@@ -287,11 +287,11 @@ def _parts(judged: pd.DataFrame, runs: dict[str, trec.Run]) -> Iterator[pd.DataF
 def _check_rel(rel: Sequence[float] | None, relevant: np.ndarray) -> np.ndarray:
     levels = relevant if rel is None else np.array(check.check_numbers("rel", rel))
     if not (
-        0 < len(levels) <= _MOST_LABELS
+        0 < len(levels) <= _MOST_LEVELS
         and 0 < levels.min() <= levels.max() <= relevant.max(initial=0)
     ):
         raise ValueError(
-            f"rel={levels.tolist()[:3]}... must be 1 to {_MOST_LABELS} lowest relevant labels, "
+            f"rel={levels.tolist()[:3]}... must be 1 to {_MOST_LEVELS} lowest relevant labels, "
             "above 0 and at most the highest label of the qrels, which must be above 0, too."
         )
     return levels

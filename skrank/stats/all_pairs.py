@@ -129,7 +129,7 @@ class _Null(NamedTuple):
 
     t: np.ndarray  # the largest of all pairs, ascending
     every: bool  # all possible resamples were visited; else the data count as one more resample
-    part: float  # weight of the squared `share` in the squared p-value
+    weight: float  # of the squared `share` in the squared p-value
     least: int = 0  # resamples that reach the t of any data: one change of signs is the data
 
     def share(self, t: np.ndarray) -> np.ndarray:
@@ -140,7 +140,7 @@ class _Null(NamedTuple):
 
 def _share(nulls: Sequence[_Null], t: np.ndarray) -> np.ndarray:
     """Root of the weighted mean square of the shares of both kinds of resamples: the p-value."""
-    return np.sqrt(sum(null.part * null.share(t) ** 2 for null in nulls))
+    return np.sqrt(sum(null.weight * null.share(t) ** 2 for null in nulls))
 
 
 def _critical(nulls: Sequence[_Null], alpha: float) -> float:
@@ -167,7 +167,7 @@ def _null_distributions(
     blocks = [block._replace(kept=block.kept[used]) for block in blocks]
     shifted = [b._replace(z=_resampling.centred(b.z, _pairs.moments(b.z)[0])) for b in blocks]
     w = weights[used]
-    n, part = len(w), _pairs.effective_size(len(w), w) / len(w) / 2
+    n, draws_weight = len(w), _pairs.effective_size(len(w), w) / len(w) / 2
     every = n <= math.log2(n_resamples) + 1
     flips = _resampling.sign_flips(n, n_resamples, seed, every=every)
     signs = (1 - 2 * flip for flip in flips)
@@ -179,8 +179,8 @@ def _null_distributions(
     every_draw = _resampling.visits_all(n, n_resamples)
     with _resampling.one_thread():
         return (
-            _Null(_resampled_t(blocks, 0.0, changed, bar), every, 1 - part, int(every)),
-            _Null(_resampled_t(shifted, _LEAST * variance, drawn, bar), every_draw, part),
+            _Null(_resampled_t(blocks, 0.0, changed, bar), every, 1 - draws_weight, int(every)),
+            _Null(_resampled_t(shifted, _LEAST * variance, drawn, bar), every_draw, draws_weight),
         )
 
 
