@@ -51,7 +51,10 @@ def as_numbers(name: str, values: ArrayLike, what: str) -> np.ndarray:
                     raise TypeError  # NumPy would drop the imaginary part
             return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
-        hint = " skrank.trec.evaluate takes dicts." if isinstance(values, Mapping) else ""
+        hint = ""
+        if isinstance(values, Mapping):
+            per_row = what == _ONE_PER_ROW
+            hint = " skrank.trec.evaluate takes dicts." if per_row else " Make a pandas.DataFrame."
         raise ValueError(f"{name} must be numbers, {what}, not {array.dtype}.{hint}") from None
 
 
@@ -125,7 +128,7 @@ def unmasked(
         if len(masked):  # without dimensions, the sum below is 0
             raise ValueError(
                 f"row {masked[0, :1].sum()} of {name} is masked: drop the row, or fill it, such as "
-                "with values.filled(numpy.nan) for documents that were not judged."
+                "with values.filled(numpy.nan), which as a label is not judged."
             )
         return values.data
     try:
@@ -225,8 +228,7 @@ def check_same_index(**named: object) -> None:
     of_pandas = [(name, index) for name, index in indexes if hasattr(index, "equals")]
     for (name, index), (other_name, other) in combinations(of_pandas, 2):
         a, b = _without_queries(index, other), _without_queries(other, index)
-        if _other_order(a, b):
-            row = int(np.argmax(np.asarray(a != b)))
+        if (row := _other_order(a, b)) >= 0:
             raise ValueError(
                 f"the indexes of {name} and {other_name} hold the same entries in another order "
                 f"(row {row}: {show(a[row])} and {show(b[row])}), and rows are taken by position. "
@@ -241,19 +243,19 @@ def _without_queries(index: Any, other: Any) -> Any:
     return index.droplevel(LEVEL) if extra and LEVEL not in other.names else index
 
 
-def _other_order(index: Any, other: Any) -> bool:
-    """True if two indexes have the same entries in different orders."""
+def _other_order(index: Any, other: Any) -> int:
+    """The first row that differs, if two indexes have the same entries in two orders; else -1."""
     from pandas.util import hash_pandas_object
 
     if len(index) != len(other) or index.equals(other):
-        return False
+        return -1
     if {index.dtype.kind, other.dtype.kind} <= {"i", "u"} and index.min() != other.min():
-        return False  # such as row numbers and query ids; this avoids hashing
+        return -1  # such as row numbers and query ids; this avoids hashing
     try:
         a, b = (hash_pandas_object(entries, index=False).to_numpy() for entries in (index, other))
     except TypeError:  # entries that cannot be hashed are not compared
-        return False
-    return np.array_equal(np.sort(a), np.sort(b))
+        return -1
+    return first(a != b) if np.array_equal(np.sort(a), np.sort(b)) else -1
 
 
 def without_index(y: Any) -> ArrayLike:

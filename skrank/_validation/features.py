@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skrank._validation.arrays import as_numbers, first_text
+from skrank._validation.arrays import as_numbers, first_text, unmasked
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -58,7 +58,7 @@ def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.
                 column_numbers(repr(column.name), column, remedy)
     elif isinstance(X, (list, tuple)):
         with suppress(ValueError):  # of rows of unequal lengths, which check_array reports
-            X = np.asarray(X)
+            X = np.asarray(X, object if first_text(np.asarray(X)) is not None else None)
     X = number_columns(X, remedy)
     try:
         dtypes = [np.float64, np.float32]
@@ -109,6 +109,8 @@ def number_columns(
     booleans with missing values, become double precision. `but` has names or numbers of columns.
     With `categories`, columns may be categories.
     """
+    if isinstance(X, np.ndarray):
+        unmasked("X", X)  # raises
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind not in "fiub":
         for number, column in enumerate(X.T):
             if number not in but:

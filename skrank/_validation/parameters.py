@@ -176,8 +176,10 @@ def check_number(
     open_high: bool = False,
 ) -> float:
     """`value` as a float in [low, high], without a bound that is open."""
-    real = isinstance(value, Real) and not isinstance(value, bool)
-    number = float(cast(float, value)) if real else math.nan  # NaN is in no interval
+    number = math.nan  # in no interval
+    if isinstance(value, Real) and not isinstance(value, bool):
+        with suppress(OverflowError):  # of whole numbers
+            number = float(value)
     above = low < number if open_low else low <= number
     if above and (number < high if open_high else number <= high):
         return number
@@ -190,8 +192,9 @@ def check_number(
 def check_numbers(parameter: str, values: Any) -> tuple[float, ...]:
     """A non-empty sequence of finite numbers as a tuple of floats."""
     try:
-        if np.iscomplexobj(values):
-            raise TypeError  # float() of a complex number of NumPy only warns
+        # float() of a complex number of NumPy only warns; a dict, a set or a text is no sequence
+        if np.iscomplexobj(values) or np.ndim(values) != 1:
+            raise TypeError
         numbers = tuple(float(value) for value in values)
     except (TypeError, ValueError, OverflowError):
         numbers = ()
@@ -226,8 +229,8 @@ def check_mapping(parameter: str, values: Any) -> tuple[tuple[float, float], ...
         values = dict(values)
     except (TypeError, ValueError):
         raise ValueError(f"{parameter}={brief(values)} must map labels to numbers.") from None
-    labels = check_numbers(f"labels of {parameter}", values.keys())
-    worth = check_numbers(f"values of {parameter}", values.values())
+    labels = check_numbers(f"labels of {parameter}", list(values))
+    worth = check_numbers(f"values of {parameter}", list(values.values()))
     return tuple(sorted(zip(labels, worth, strict=True)))
 
 
@@ -288,12 +291,9 @@ def check_range(parameter: str, value: Any) -> tuple[float, float]:
     )
 
 
-def check_share(parameter: str, value: object, because: str = "") -> float:
-    """`value` as a float between 0 and 1, both excluded; `because` says why 1 is not allowed."""
-    share = check_number(parameter, value, 0, 1, open_low=True)
-    if share == 1:
-        raise ValueError(f"{argument(parameter, value)} must be below 1{because}.")
-    return share
+def check_share(parameter: str, value: object) -> float:
+    """`value` as a float between 0 and 1, both excluded."""
+    return check_number(parameter, value, 0, 1, open_low=True, open_high=True)
 
 
 def check_confidence(confidence: object) -> tuple[float, float]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank._typing import RandomState
-from skrank._validation.arrays import as_numbers, check_same_index, first
+from skrank._validation.arrays import as_numbers, check_same_index, first, unmasked
 from skrank._validation.data import as_many, check_weights
 from skrank._validation.parameters import brief, check_choice, check_random_state, check_repeats
 from skrank._warnings import warn
@@ -93,7 +93,7 @@ def check_system_pairs(pairs: int | ArrayLike | None, n_systems: int) -> np.ndar
     """
     if pairs is None:
         return np.stack(np.triu_indices(n_systems, 1), axis=1)
-    index = np.asarray(pairs)
+    index = unmasked("pairs", pairs, "a number, or an array of shape (n_pairs, 2)")
     has_integers = index.dtype.kind in "iu" and index.size > 0
     has_shape = index.ndim == 0 or index.shape[1:] == (2,)
     if not (has_integers and has_shape and 0 <= index.min() <= index.max() < n_systems):
@@ -157,7 +157,7 @@ def check_complete(
 
 def _relative(weights: np.ndarray) -> np.ndarray:
     """Weights as shares of the largest of each column; shares below LEAST_WEIGHT become 0."""
-    largest = weights.max(axis=0)
+    largest = weights.max(axis=0, initial=0.0)
     shares = weights / np.where(largest > 0, largest, 1.0)
     return np.where(shares < LEAST_WEIGHT, 0.0, shares)
 

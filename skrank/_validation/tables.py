@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from skrank._validation.arrays import unmasked
 from skrank._validation.parameters import (
     LEAST_LABEL,
     MOST_LABEL,
@@ -102,11 +103,9 @@ def chosen_columns(
         named = {field: name for field, name in by_field if field in wanted and count[name] == 1}
         chosen = said | {field: free[name] for field, name in named.items() if name in free}
         rivals = {other.get(field) for other in CONVENTIONS.values() for field in named}
-        rivals -= {
-            *named.values(),
-            "score",
-        }  # beside a label, it is that of a run, not BEIR's label
-        if convention["docid"] == "docno":
+        # beside another label, "score" is that of a run, not BEIR's label
+        rivals -= {*named.values(), "score"}
+        if convention["docid"] == "docno":  # PyTerrier's tables may have both
             rivals -= {"docid"}
         if not _missing(chosen, kind) and not rivals & free.keys():
             return chosen
@@ -142,7 +141,7 @@ def _suggested_columns(names: Sequence[str], kind: str, said: Mapping[str, str])
 
 
 def _likeness(field: str, name: str) -> float:
-    """How much a name, or a part of it, looks like the words for a field."""
+    """Likeness of a name, or of its parts, to the words for a field; above 1 for known names."""
     parts = [*re.split(r"[\W_]+", name.lower().removesuffix("id")), name.lower()]
     pairs = ((part, word) for part in parts for word in _SIMILAR[field].split())
     likeness = max(SequenceMatcher(None, *pair).ratio() for pair in pairs)
@@ -265,8 +264,9 @@ def check_fusion(named: Mapping[str, Sequence[str]], name: str) -> None:
 
 def check_run_weights(weights: Any, names: Sequence[str]) -> list[float]:
     """A weight for each run, from a sequence or from a mapping by name."""
-    if isinstance(weights, Mapping) and set(weights) == set(names):
-        weights = [weights[name] for name in names]
+    if isinstance(weights, Mapping):
+        check_known("run in weights", weights, names)
+        weights = [weights[name] for name in names if name in weights]
     numbers = check_numbers("weights", weights)
     if len(numbers) != len(names):
         raise ValueError(f"weights has {len(numbers)} numbers, and there are {len(names)} runs.")
@@ -280,12 +280,12 @@ def check_top_k(
 
     The index of a cell without a document is -1.
     """
-    ids, cells = np.asarray(qids, object), np.asarray(indices)
+    ids, cells = np.asarray(qids, object), np.atleast_1d(unmasked("indices", indices, "a matrix"))
     ranks = np.broadcast_to(-np.arange(cells.shape[-1]) - 1.0, cells.shape)
-    numbers = ranks if scores is None else np.asarray(scores)
-    if cells.ndim != 2 or len(cells) != len(ids) or numbers.shape != cells.shape:
+    numbers = ranks if scores is None else unmasked("scores", scores, "a matrix")
+    if cells.ndim != 2 or cells.shape[:1] != ids.shape or numbers.shape != cells.shape:
         raise ValueError(
-            f"{len(ids)} qids, indices of shape {cells.shape} and scores of {numbers.shape} do "
+            f"{ids.size} qids, indices of shape {cells.shape} and scores of {numbers.shape} do "
             "not fit: pass a row of indices and of scores for each query."
         )
     whole = cells.dtype.kind in "iu"

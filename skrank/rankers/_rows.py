@@ -232,7 +232,7 @@ class Rows:
             used = np.sort(rng.permutation(used)[:max_queries])
         if held_out is None:
             return used, used[:0]
-        check.check_share("validation_fraction", held_out, ": it leaves nothing to train on")
+        check.check_share("validation_fraction", held_out)
         count = count_queries("validation_fraction", held_out, len(used))
         if len(used) < 2:
             raise ValueError(

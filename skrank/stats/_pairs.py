@@ -117,7 +117,9 @@ class SystemPairs:
 
 def names_of_columns(values: Any, n_columns: int) -> list[Hashable]:
     """Names of the columns of a frame; of other values, their numbers."""
-    return list(getattr(values, "columns", range(n_columns)))
+    # of a series, `columns` is the entry of this name
+    is_frame = hasattr(values, "columns") and np.ndim(values) == 2
+    return list(values.columns if is_frame else range(n_columns))
 
 
 def unique_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,6 +1,7 @@
 """Intervals of means: values of scipy, and literal definitions."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.stats
 from numpy.testing import assert_allclose
@@ -78,3 +79,8 @@ class TestBootstrapInterval:
         assert found.n_dropped.tolist() == [0, 1, 1]
         found = stats.bootstrap_interval(np.full(7, 0.1), method=method)
         assert (found.mean, found.low, found.high) == (0.1, 0.1, 0.1)
+
+
+def test_queries_may_have_any_name():
+    by_query = pd.Series([0.1, 0.2, 0.6], index=["columns", "index", "a"])
+    assert stats.t_interval(by_query).names == [0]

@@ -160,6 +160,7 @@ LEARNED = {"method": "weighted_sum", "weights": RANKER}
         (SMALL, {"method": "rff"}, "method='rff'"),
         (SMALL, {"method": "combsum", "weights": [1, 2, 3]}, "weights"),
         (SMALL, {"method": "weighted_sum", "weights": [1, 2]}, "3 runs"),
+        (SMALL, {"method": "weighted_sum", "weights": {"1": 1, "2": 1, "3": 1}}, "weights"),
         (SMALL, LEARNED, "needs qrels"),
         (SMALL, LEARNED | {"qrels": {"9": {"x": 1}}}, "qrels"),
         (SMALL, {"rrf_k": -1}, "rrf_k=-1"),

@@ -102,7 +102,8 @@ def in_sum(thresholds):
 REFUSED = [
     (lambda: skrank.evaluate(Y, SCORES), "evaluate.*with_groups"),
     *((in_sum(g), "^thresholds=") for g in
-      ([0.5, -0.5, 1], [0.5, 0.6], [0, 0], [], [NAN, 1], ["a"], 1.0)),
+      ([0.5, -0.5, 1], [0.5, 0.6], [0, 0], [], [NAN, 1], ["a"], 1.0, {0: 0.5, 1: 0.5}, "01",
+       {0.3, 0.7}, pd.DataFrame([[0.5, 0.5]]))),
     (lambda: skrank.metric("gap", thresholds=[0.5, 0.5], max_grade=3), "2 thresholds"),
     (in_sum([1]), r"label 2 \(row 2\).*max_grade=1 of gap"),
     *((lambda m=name: skrank.metric(m, max_grade=1)(Y, SCORES), r"label 2 \(row 2\).*max_grade=1")
@@ -134,6 +135,15 @@ REFUSED = [
       for q in (np.arange(60).astype(str), [f"q{i}" for i in range(60)])),
     # other functions
     (lambda: stats.paired_t(MASKED), "row 1 of scores"),
+    (lambda: skrank.LinearRanker().fit(MASKED, [1, 0], groups=[1, 1]), "row 1 of X"),
+    (lambda: skrank.QueryFeatures().fit([[1.0, "2"]], groups=[1]), "column 1 of X"),
+    (lambda: skrank.metric("rbp", p=10**400), "^p="),
+    (lambda: stats.t_interval([]), "values"),
+    (lambda: stats.t_interval(FAR, confidence=1.5), r"^confidence=1.5.*1\)"),
+    (lambda: stats.paired_t({"a": FAR, "b": FAR}), "^scores.*DataFrame"),
+    (lambda: stats.max_t(ONES, pairs=[(0, 1), (1,)]), "^pairs"),
+    *((lambda q=q, i=i: trec.Run.from_top_k(q, i, None), "indices") for q, i in
+      ((["q"], 5), (["q"], [[5], [1, 2]]), ("q", [[5]]), (["q"], np.ma.array([[5]], mask=True)))),
     *((lambda test=test: test(skrank.evaluate(Y, SCORES, groups=GROUPS).per_query), "unstack")
       for test in (stats.discriminative_power, stats.max_t, stats.tukey_hsd)),
     (lambda: stats.t_interval(
