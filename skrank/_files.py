@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 from contextlib import suppress
@@ -12,10 +13,12 @@ from typing import IO, TypeAlias, TypeGuard
 
 Source: TypeAlias = str | PathLike[str] | IO[bytes] | IO[str]
 
-# modules with a function `decompress`, by the first bytes of the content
-_MODULES = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "lzma", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": ""}
-
-_STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}  # opened by name, they would start at byte 0
+# modules with a function `decompress`, by the first bytes of the content; "" for `_zstandard`
+_MODULES = {
+    rb"\x1f\x8b": "gzip", rb"\xfd7zXZ\x00": "lzma", rb"BZh[1-9](1AY&S|\x17rE8P)": "bz2",
+    rb"\x28\xb5\x2f\xfd": "",
+}  # fmt: skip
+_STREAMS = {"/dev/stdout": "/dev/fd/1", "/dev/stderr": "/dev/fd/2"}
 
 
 def write_atomically(path: str | PathLike[str], data: bytes) -> None:
@@ -35,11 +38,12 @@ def write_atomically(path: str | PathLike[str], data: bytes) -> None:
         with suppress(FileNotFoundError):
             os.stat(name)  # other errors are of links in a circle, and of names that are too long
             exists = True
-        # /dev/stdout may be a regular file, to which other programs write, too
-        is_system_path = os.path.abspath(name).startswith(("/dev/", "/proc/"))
-        if is_system_path or (exists and not os.path.isfile(name)):
-            stream = _STREAMS.get(name, name)
-            with open(stream, "ab", closefd=isinstance(stream, str)) as device:
+        # A stream may be a regular file, to which other programs write, too. Opened by its name, it
+        # would have a position of its own, and their next output would overwrite the data.
+        stream = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d+)", _STREAMS.get(name, name))
+        of_process = os.path.abspath(name).startswith("/proc/")
+        if stream or of_process or (exists and not os.path.isfile(name)):
+            with open(int(stream[1]) if stream else name, "ab", closefd=not stream) as device:
                 device.write(data)
             return
         target = os.path.realpath(name)
@@ -83,7 +87,7 @@ def content_of(source: Source) -> bytes:
         With the name, if this is a folder or damaged.
     """
     if isinstance(source, (str, PathLike)):
-        if os.path.isdir(source or "."):
+        if os.path.isdir(source or "."):  # "" is the working folder, as Path("") is
             raise ValueError(f"{name_of(source)!r} is a folder: name a file.")
         with open(source, "rb") as file:
             data = file.read()
@@ -91,7 +95,7 @@ def content_of(source: Source) -> bytes:
         content = source.read()
         data = content if isinstance(content, bytes) else content.encode(errors="surrogateescape")
     for magic, module in _MODULES.items():
-        if data.startswith(magic):
+        if re.match(magic, data):
             try:
                 return import_module(module).decompress(data) if module else _zstandard(data)
             except Exception as error:  # each library has its own class
@@ -125,7 +129,7 @@ def as_text(data: bytes, name: str) -> bytes:
     try:
         data.isascii() or data.decode()
     except UnicodeDecodeError as error:
-        bad = error.start
+        bad = error.start if bad < 0 else min(bad, error.start)
     if bad >= 0:
         line = data.count(b"\n", 0, bad) + 1
         raise ValueError(

@@ -63,7 +63,7 @@ def format_of(path: str | None, chosen: str | None) -> str:
     ValueError
         If the format and the suffix differ, or the suffix is unknown and no format is chosen.
     """
-    if path in (None, "-") or path.startswith("/dev/"):
+    if path in (None, "-"):
         return chosen or "table"
     suffix = Path(path).suffix.lower()
     said = _BY_SUFFIX.get(suffix)
@@ -154,10 +154,10 @@ def source(argument: str) -> BinaryIO | Path:
     return sys.stdin.buffer
 
 
-def named_sources(arguments: Sequence[str], **reading: Any) -> list[Any] | dict[str, Any]:
+def named_sources(arguments: Sequence[str], reading: Any) -> list[Any] | dict[str, Any]:
     """Sources of runs; by name if one of the runs is written as NAME=FILE.
 
-    Runs with a name beside runs without one are read here.
+    Runs with a name beside runs without one are read here, as `reading` says.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def named_sources(arguments: Sequence[str], **reading: Any) -> list[Any] | dict[
         return named or [source(path) for _, path in pairs]
     from skrank.trec import read_runs
 
-    loaded = read_runs(named, **reading)
+    loaded = read_runs(named, columns=reading)
     return [loaded[name] if name else source(path) for name, path in pairs]
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -69,6 +70,22 @@ def test_a_pipe_with_a_name_gets_the_output(files, call):
         assert call(*CALL, "--format", "csv", "-o", "pipe") == (0, "", "")
         assert read.result(timeout=60) == call(*CALL, "--format", "csv")[1]
     assert Path("pipe").is_fifo()
+
+
+@pytest.mark.parametrize("stream", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_other_programs_write_after_a_stream_that_is_a_file(files, python, stream):
+    before = ["sh", "-c", f'("$@" -o {stream}; echo done) > report', "sh"]
+    python("-m", "skrank", *CALL, before=before)
+    lines = Path("report").read_text().splitlines()
+    assert (len(lines), lines[0].split()[0], lines[-1]) == (3, "run", "done")
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="there is no /dev/shm")
+def test_a_file_in_shared_memory_is_replaced(files, call):
+    with TemporaryDirectory(dir="/dev/shm") as folder:
+        for _ in range(2):
+            assert call(*CALL, "-o", f"{folder}/report.csv")[0] == 0
+        assert Path(folder, "report.csv").read_text() == call(*CALL, "--format", "csv")[1]
 
 
 @pytest.mark.parametrize("failing", ["fsync", "replace"])
