@@ -7,7 +7,9 @@ import os
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -19,6 +21,7 @@ from skrank._validation.parameters import (
     MOST_LABEL,
     argument,
     brief,
+    check_choice,
     check_known,
     check_numbers,
     counted,
@@ -76,6 +79,59 @@ def check_columns(columns: Any) -> Fields | None:
 def shown_columns(columns: Fields) -> str:
     """The argument `columns` in messages, whole."""
     return argument("columns", columns, whole=True)
+
+
+@dataclass
+class Reading:
+    """How sources are read.
+
+    Attributes
+    ----------
+    columns, duplicates
+        As in `skrank.trec.evaluate`.
+    used : bool
+        Whether `columns` applied to a source.
+    """
+
+    columns: Any = None
+    duplicates: str = "error"
+    used: bool = False
+
+    def __post_init__(self) -> None:
+        check_choice("duplicates", self.duplicates, ("error", "first", "max"))
+        self.columns = check_columns(self.columns)
+
+    def names(self, kind: str) -> dict[str, str]:
+        """Names of columns by field, for fields of the kind."""
+        columns = self.columns if isinstance(self.columns, dict) else {}
+        names = {field: columns[field] for field in FIELDS[kind] if field in columns}
+        self.used |= bool(names)
+        return names
+
+    def fields(self, kind: str) -> list[str]:
+        """The fields of a file without a header; empty unless `columns` lists those of the kind."""
+        columns = self.columns if isinstance(self.columns, list) else []
+        fields = columns if set(NUMBERS[kind]) & {*columns} else []
+        self.used |= bool(fields)
+        return fields
+
+
+@contextmanager
+def reading_of(columns: Any, duplicates: str = "error") -> Iterator[Reading]:
+    """How sources are read; raises ValueError at the end if `columns` applied to no source.
+
+    `columns` may be the Reading of a caller, which reads further sources and checks it.
+    """
+    if isinstance(columns, Reading):
+        yield columns
+        return
+    reading = Reading(columns, duplicates)
+    yield reading
+    if reading.columns and not reading.used:
+        raise ValueError(
+            f"{shown_columns(reading.columns)} applies to no source: a dict has names of columns "
+            "of tables, a list the fields of a file without a header."
+        )
 
 
 def chosen_columns(

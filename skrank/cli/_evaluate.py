@@ -23,8 +23,7 @@ from skrank.evaluation import DEFAULT_METRICS, Report
 from skrank.extending import Metric, plain_up_to, unique_metrics
 
 # options that are parameters of `trec.evaluate` with the same name and values
-_PASSED_ON = ("max_grade", "rel", "k", "judged_only", "pool_judged", "exclude_self", "columns",
-              "duplicates", "progress")  # fmt: skip
+_PASSED_ON = ("max_grade", "rel", "k", "judged_only", "pool_judged", "exclude_self", "progress")
 # up to so many rows of a run, a process that evaluates once is faster without numba
 _PLAIN_ROWS = 60_000
 _FORMATS = ("table", "csv", "json", "jsonl", "latex", "markdown", "trec_eval", "html")
@@ -156,14 +155,13 @@ def _metrics(arguments: argparse.Namespace) -> dict[str, Metric]:
 
 
 def _report(arguments: argparse.Namespace, metrics: dict[str, Metric]) -> Report:
-    runs = _output.named_sources(
-        arguments.runs, columns=arguments.columns, duplicates=arguments.duplicates
-    )
-    with plain_up_to(_PLAIN_ROWS):
+    how = check.reading_of(arguments.columns, arguments.duplicates)
+    with plain_up_to(_PLAIN_ROWS), how as reading:
+        runs = _output.named_sources(arguments.runs, reading)
         return trec.evaluate(
             _output.source(arguments.qrels), runs, metrics,
             missing=arguments.missing or ("skip" if arguments.names == "trec_eval" else "zero"),
-            empty={"0": 0, "1": 1}.get(arguments.empty, arguments.empty),
+            empty={"0": 0, "1": 1}.get(arguments.empty, arguments.empty), columns=reading,
             **{option: getattr(arguments, option) for option in _PASSED_ON},
         )  # fmt: skip
 

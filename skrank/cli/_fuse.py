@@ -57,17 +57,18 @@ def _run(arguments: argparse.Namespace) -> str:
 
 def _fused(arguments: argparse.Namespace, judgments: list[str], files: list[str]) -> str:
     """Write the fused run, and return the table of its value and weights, if there is one."""
-    reading = {"columns": arguments.columns, "duplicates": arguments.duplicates}
     qrels, method = None, arguments.method
     weights = None if arguments.weights is None else arguments.weights.split(",")
+    with check.reading_of(arguments.columns, arguments.duplicates) as reading:
+        if judgments:
+            what = "the first file has judgments with --method linear, none with --method rrf"
+            with check.about(what):
+                qrels = trec.read_qrels(_output.source(judgments[0]), columns=reading)
+        runs = trec.read_runs(_output.named_sources(files, reading), columns=reading)
     if judgments:
         from skrank.rankers import LinearRanker
 
-        what = "the first file has judgments with --method linear, none with --method rrf"
-        with check.about(what):
-            qrels = trec.read_qrels(_output.source(judgments[0]), **reading)
         weights, method = LinearRanker(arguments.metric, positive=True), "weighted_sum"
-    runs = trec.read_runs(_output.named_sources(files), **reading)
     norm = None if arguments.norm == "none" else arguments.norm
     fused = trec.fuse(
         runs, method, norm=norm, rrf_k=arguments.rrf_k, weights=weights, qrels=qrels,

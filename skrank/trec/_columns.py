@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from itertools import chain
 from numbers import Integral
 from typing import Any, TypeAlias
@@ -17,50 +16,7 @@ Where: TypeAlias = Callable[[int], str]  # names a row, for messages
 Fields: TypeAlias = dict[str, Any]  # columns by field: "qid", "docid", "score", ...
 
 
-@dataclass
-class Reading:
-    """How sources are read.
-
-    Attributes
-    ----------
-    columns, duplicates
-        As in `skrank.trec.evaluate`.
-    used : bool
-        Whether `columns` applied to a source.
-    """
-
-    columns: Any = None
-    duplicates: str = "error"
-    used: bool = False
-
-    def __post_init__(self) -> None:
-        check.check_choice("duplicates", self.duplicates, ("error", "first", "max"))
-        self.columns = check.check_columns(self.columns)
-
-    def names(self, kind: str) -> dict[str, str]:
-        """Names of columns by field, for fields of the kind."""
-        columns = self.columns if isinstance(self.columns, dict) else {}
-        names = {field: columns[field] for field in check.FIELDS[kind] if field in columns}
-        self.used |= bool(names)
-        return names
-
-    def fields(self, kind: str) -> list[str]:
-        """The fields of a file without a header; empty unless `columns` lists those of the kind."""
-        columns = self.columns if isinstance(self.columns, list) else []
-        fields = columns if set(check.NUMBERS[kind]) & {*columns} else []
-        self.used |= bool(fields)
-        return fields
-
-    def check_used(self) -> None:
-        """Raise ValueError if `columns` applied to no source."""
-        if self.columns and not self.used:
-            raise ValueError(
-                f"{check.shown_columns(self.columns)} applies to no source: a dict has names of "
-                "columns of tables, a list the fields of a file without a header."
-            )
-
-
-def fields_of(table: Any, kind: str, reading: Reading, what: str) -> Fields:
+def fields_of(table: Any, kind: str, reading: check.Reading, what: str) -> Fields:
     """The columns of a table by field; messages call it `what`."""
     of_polars = hasattr(table, "collect_schema")
     names = list(table.collect_schema() if of_polars else table)
@@ -120,8 +76,11 @@ def table_of(columns: Fields, where: Where, what: str, duplicates: str) -> pl.Da
     number = _numbers(columns[field], field, where, what, table["docid"])
     table["number"] = -number if field in ("rank", "distance") else number
     if "rank" in columns:  # perhaps not a number, as trec_eval ignores the rank
-        rank = pl.Series(columns["rank"], strict=False)
-        table["rank"] = rank.cast(pl.Float64, strict=False).fill_null(np.nan)
+        rank = columns["rank"]
+        if getattr(getattr(rank, "dtype", None), "kind", "") == "O":
+            rank = list(map(str, rank))  # polars refuses objects of several types
+        rank = pl.Series(rank, strict=False).cast(pl.Float64, strict=False)
+        table["rank"] = rank.fill_null(np.nan)
     return _without_duplicates(pl.DataFrame(table), where, duplicates)
 
 
@@ -146,11 +105,11 @@ def _without_duplicates(table: pl.DataFrame, where: Where, duplicates: str) -> p
 
 def id_text(value: object) -> str | None:
     """An id as text; None unless it is a text, bytes of UTF-8 or a whole number."""
+    if isinstance(value, bytes):
+        value = value.decode(errors="surrogateescape")
     if isinstance(value, str):
         valid = value.isascii() or value.encode(errors="ignore").decode() == value
         return value if valid else None
-    if isinstance(value, bytes):
-        return value.decode()
     return str(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
 
 
@@ -182,6 +141,8 @@ def _numbers(values: Any, field: str, where: Where, what: str, documents: pl.Ser
         else:
             with check.about(what):
                 values = pl.Series(check.as_vector(field, values))
+    if values.dtype.is_temporal():  # polars would convert a date to the number of its day
+        values = values.cast(pl.String)
     column = values.cast(pl.Float64, strict=False)
     numbers = column.to_numpy()  # NaN for null
     label = field == "label"

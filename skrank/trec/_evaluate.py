@@ -17,8 +17,6 @@ from skrank.evaluation import DEFAULT_METRICS, Report
 from skrank.extending import Queries, Ranking, measure, unique_metrics
 from skrank.metrics import Metric
 from skrank.trec import _polars as pl
-from skrank.trec._columns import Reading
-from skrank.trec._data import Qrels, Run
 from skrank.trec._join import Joined, JoinedJudgments, Pool
 from skrank.trec._sources import as_qrels, names_of, runs_of, sources_of
 
@@ -146,38 +144,38 @@ def evaluate(
     }
     chosen = {name: _changed(metric, changes) for name, metric in unique_metrics(metrics).items()}
     top = check.check_max_grade(max_grade)
-    reading = Reading(columns, duplicates)
-    judgments, sources = as_qrels(qrels, reading), sources_of(runs)
-    if check.check_flag("pool_judged", pool_judged):
-        judgments = dataclasses.replace(judgments, labels=np.nan_to_num(judgments.labels))
-    exclude_self = check.check_flag("exclude_self", exclude_self)
-    pool = Pool(judgments)
-    fractions = bool((pool.labels % 1).any())
-    single_precision = np.array([metric.single_precision for metric in chosen.values()])
-    precisions = set(single_precision.tolist())
+    with check.reading_of(columns, duplicates) as reading:
+        judgments, sources = as_qrels(qrels, reading), sources_of(runs)
+        if check.check_flag("pool_judged", pool_judged):
+            judgments = dataclasses.replace(judgments, labels=np.nan_to_num(judgments.labels))
+        exclude_self = check.check_flag("exclude_self", exclude_self)
+        pool = Pool(judgments)
+        fractions = bool((pool.labels % 1).any())
+        single_precision = np.array([metric.single_precision for metric in chosen.values()])
+        precisions = set(single_precision.tolist())
 
-    def join_runs(source: tuple[str | None, object]) -> list[_JoinedRun]:
-        parts = []
-        for run in runs_of(*source, reading):
-            run = run._without_self() if exclude_self else run
-            joined = {
-                single: pool.join((run._in_single_precision() if single else run).top(k))
-                for single in precisions
-            }
-            difference = None
-            if len(run.queries) and not next(iter(joined.values())).n_judged:
-                difference = check.id_difference(run.documents, judgments.documents, "document")
-            swapped = fractions and check.look_swapped(judgments.labels, run.scores)
-            parts.append(_JoinedRun(run.name, run.file, run.queries, difference, swapped, joined))
-        return parts
+        def join_runs(source: tuple[str | None, object]) -> list[_JoinedRun]:
+            parts = []
+            for run in runs_of(*source, reading):
+                run = run._without_self() if exclude_self else run
+                joined = {
+                    single: pool.join((run._in_single_precision() if single else run).top(k))
+                    for single in precisions
+                }
+                difference = None
+                if len(run.queries) and not next(iter(joined.values())).n_judged:
+                    difference = check.id_difference(run.documents, judgments.documents, "document")
+                swapped = fractions and check.look_swapped(judgments.labels, run.scores)
+                parts.append(
+                    _JoinedRun(run.name, run.file, run.queries, difference, swapped, joined)
+                )
+            return parts
 
-    joined_runs: list[_JoinedRun] = []
-    with ThreadPoolExecutor(min(_MOST_AT_ONCE, pl.thread_pool_size())) as executor:
-        joined = executor.map(join_runs, sources)
-        for _, parts in zip(tracked(sources, progress, "runs"), joined, strict=True):
-            joined_runs += parts
-    if not isinstance(qrels, Qrels) and not any(isinstance(run, Run) for _, run in sources):
-        reading.check_used()
+        joined_runs: list[_JoinedRun] = []
+        with ThreadPoolExecutor(min(_MOST_AT_ONCE, pl.thread_pool_size())) as executor:
+            joined = executor.map(join_runs, sources)
+            for _, parts in zip(tracked(sources, progress, "runs"), joined, strict=True):
+                joined_runs += parts
     if joined_runs[0].swapped:
         warn("the qrels look like scores, the first run like labels: qrels come first, then runs.")
     names = names_of(joined_runs)

@@ -18,18 +18,20 @@ import numpy as np
 from skrank import _validation as check
 from skrank._files import Source, as_text, content_of, name_of
 from skrank.trec import _polars as pl
-from skrank.trec._columns import Fields, Reading, Where, fields_of, of_queries
+from skrank.trec._columns import Fields, Where, fields_of, of_queries
 
 # fields of a line of TREC; further fields of a run are ignored
 _TREC = {
     "qrels": ["qid", check.SKIPPED, "docid", "label"],
     "run": ["qid", check.SKIPPED, "docid", "rank", "score", "tag"],
 }
-_VALUES = ("label", "score", "distance")  # fields of numbers, but for ranks
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_LABEL = re.compile(rf"L\d+|{_NUMBER.pattern}", re.ASCII)  # L0, L1, ... of NTCIR
+# values that lines are checked for; ranks may be anything
+_VALUES = {"label": _LABEL, "score": _NUMBER, "distance": _NUMBER}
 
 
-def read(source: Source, kind: str, reading: Reading) -> tuple[Fields, Where, str | None]:
+def read(source: Source, kind: str, reading: check.Reading) -> tuple[Fields, Where, str | None]:
     """The columns of a file, the names of its rows in messages, and the tag of a run of TREC.
 
     `reading` says which fields a file without a header has. Otherwise the first bytes or the first
@@ -46,13 +48,14 @@ def read(source: Source, kind: str, reading: Reading) -> tuple[Fields, Where, st
     else:
         text = as_text(data, name)
         # the first line, without a copy of the rest
-        line = io.BytesIO(text.lstrip()).readline().decode().rstrip("\n")
+        first_line = io.BytesIO(text.lstrip()).readline()
+        line, words = first_line.decode().rstrip("\n"), _words(first_line)
         if not line:
             raise ValueError(f"{name} is empty: a line of {kind} is {check.LINES[kind]}.")
-        words, fields = line.split(), reading.fields(kind)
+        fields = reading.fields(kind)
         of_trec = not fields and _is_row(words, _TREC[kind])
         separator = next((mark for mark in "\t,;" if mark in line), None)
-        if line[0] in "{[":
+        if line[0] in "{[" and not of_trec:
             has_names = _is_record(text, line)
             if has_names:
                 table, where = _json_lines(text, name)
@@ -77,12 +80,17 @@ def _line_of(text: bytes, name: str, row: int) -> str:
     return f"{name}, line {next(islice(lines, row, None))}"
 
 
+def _words(line: bytes) -> list[str]:
+    """The fields of a line; white space beyond ASCII is part of an id."""
+    return [word.decode() for word in re.findall(rb"[^ \t\n]+", line)]
+
+
 def _is_row(words: list[str], fields: list[str]) -> bool:
     """Whether a line has these fields, perhaps more after a tag, with a number in its place."""
     if len(words) < len(fields) or (len(words) > len(fields) and "tag" not in fields):
         return False
     pairs = zip(fields, words, strict=False)
-    return all(_NUMBER.fullmatch(word.lstrip("L")) for field, word in pairs if field in _VALUES)
+    return all(_VALUES[field].fullmatch(word) for field, word in pairs if field in _VALUES)
 
 
 def _is_record(text: bytes, line: str) -> bool:
@@ -176,7 +184,7 @@ def _lines(text: bytes, fields: list[str], kind: str, name: str) -> tuple[Fields
         tidied = re.sub(rb"(?m) L(\d+)$", rb" \1", tidied)
     names, numbers, longer = fields, (*_VALUES, "rank"), None
     if "tag" in fields:  # ignores further fields, such as those of the first line
-        names = fields + io.BytesIO(tidied).readline().decode().split()[len(fields) :]
+        names = fields + _words(io.BytesIO(tidied).readline())[len(fields) :]
         longer = [place for place, field in enumerate(fields) if field != check.SKIPPED]
     types = {str(i): pl.Float64 if field in numbers else pl.String for i, field in enumerate(names)}
     table: Iterable[pl.Series] = ()
@@ -187,9 +195,9 @@ def _lines(text: bytes, fields: list[str], kind: str, name: str) -> tuple[Fields
         ).fill_nan(None)  # fmt: skip
     columns = {fields[int(column.name)]: column for column in table}
     if not columns or any(columns[field].null_count() for field in columns.keys() - {"rank"}):
-        for number, line in enumerate(text.decode().split("\n"), 1):
-            if line.strip() and not _is_row(line.split(), fields):
-                raise check.malformed(line.split(), kind, f"{name}, line {number}")
+        for number, line in enumerate(text.split(b"\n"), 1):
+            if (words := _words(line)) and not _is_row(words, fields):
+                raise check.malformed(words, kind, f"{name}, line {number}")
     return columns, partial(_line_of, text, name)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from skrank import _validation as check
 from skrank._files import is_file, name_of
 from skrank.trec import _polars as pl
-from skrank.trec._columns import Fields, Reading, Where, fields_of, of_queries, table_of
+from skrank.trec._columns import Fields, Where, fields_of, of_queries, table_of
 from skrank.trec._data import UNNAMED, Qrels, Run
 from skrank.trec._files import read
 
@@ -25,7 +25,7 @@ def is_frame(source: object) -> bool:
 
 
 def tables_of(
-    source: object, kind: str, reading: Reading, name: str | None = None
+    source: object, kind: str, reading: check.Reading, name: str | None = None
 ) -> list[tuple[pl.DataFrame, str | None, str | None]]:
     """A table of each run, or of the judgments, of a source; its name, if it has one; its file.
 
@@ -46,7 +46,7 @@ def tables_of(
     return [(part, part[0, "run"], file) for part in parts]
 
 
-def _in_memory(source: Any, kind: str, reading: Reading, what: str) -> tuple[Fields, Where]:
+def _in_memory(source: Any, kind: str, reading: check.Reading, what: str) -> tuple[Fields, Where]:
     """The columns of a frame or a dict, and the names of its rows in messages."""
     if isinstance(source, Mapping):
         return of_queries(source, kind, what)
@@ -89,13 +89,11 @@ def read_qrels(source: object, *, columns: Any = None, duplicates: str = "error"
     >>> trec.read_qrels(io.StringIO("301 0 FBIS3-1 1\\n301 0 FT934-9 0\\n"))
     Qrels: 1 queries, 2 documents, 2 judged
     """
-    reading = Reading(columns, duplicates)
-    qrels = as_qrels(source, reading)
-    reading.check_used()
-    return qrels
+    with check.reading_of(columns, duplicates) as reading:
+        return as_qrels(source, reading)
 
 
-def as_qrels(source: object, reading: Reading) -> Qrels:
+def as_qrels(source: object, reading: check.Reading) -> Qrels:
     """Judgments in memory or in a file."""
     if isinstance(source, Qrels):
         return source
@@ -135,7 +133,7 @@ def _has_names(runs: Mapping[Any, Any]) -> bool:
     return not runs
 
 
-def runs_of(name: str | None, source: object, reading: Reading) -> list[Run]:
+def runs_of(name: str | None, source: object, reading: check.Reading) -> list[Run]:
     """The runs of a source; with the name that the caller gives, or that a column `run` gives."""
     if isinstance(source, Run):
         return [source if name is None else replace(source, name=name, file=None)]
@@ -205,9 +203,8 @@ def read_run(
     """
     if name is not None:
         name = check.check_text("name", name, "the name of the run")
-    reading = Reading(columns, duplicates)
-    runs = runs_of(name, source, reading)
-    reading.check_used()
+    with check.reading_of(columns, duplicates) as reading:
+        runs = runs_of(name, source, reading)
     if len(runs) > 1:
         raise check.several_runs([run.name for run in runs])
     return runs[0]
@@ -231,7 +228,6 @@ def read_runs(runs: object, *, columns: Any = None, duplicates: str = "error") -
     >>> trec.read_runs({"bm25": {"q1": {"a": 2.0, "b": 1.0}}})
     {'bm25': Run 'bm25': 1 queries, 2 documents}
     """
-    reading = Reading(columns, duplicates)
-    loaded = [run for source in sources_of(runs) for run in runs_of(*source, reading)]
-    reading.check_used()
+    with check.reading_of(columns, duplicates) as reading:
+        loaded = [run for source in sources_of(runs) for run in runs_of(*source, reading)]
     return dict(zip(names_of(loaded), loaded, strict=True))

@@ -77,6 +77,15 @@ def test_columns_and_duplicates(call, files):
     assert call("fuse", "--method", "rrf", "dense", "bm25", "-o", "-")[1].startswith("1 Q0 ")
 
 
+@pytest.mark.parametrize("command", ["evaluate qrels a=bm25 top", "fuse qrels bm25 top --folds 3"])
+def test_columns_may_apply_to_some_files_only(call, files, command):
+    Path("top").write_text("user,item,place\n1,b,1\n2,a,1\n2,x,2\n3,a,1\n3,x,2\n")
+    status, out, err = call(*command.split(), "--columns", "qid=user,docid=item,rank=place")
+    assert (status, "error" in err, bool(out)) == (0, False, True)
+    status, _, err = call(*command.replace("top", "dense").split(), "--columns", "qid=user")
+    assert (status, "--columns='qid=user'" in err) == (1, True)
+
+
 def test_control_characters_do_not_reach_a_terminal(call, files, monkeypatch):
     Path("bm25").write_text(Path("bm25").read_text().replace("bm25", "\x1b[2J"))
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)

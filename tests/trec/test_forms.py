@@ -3,6 +3,7 @@
 import io
 import re
 import warnings
+from datetime import date
 from functools import partial
 from itertools import permutations
 
@@ -103,6 +104,8 @@ def test_other_columns_do_not_matter():
     assert trec.read_run(frame.assign(**more)).to_dict() == {"1": {"a": 2, "b": 1}}
     turns = pd.DataFrame({"topic_id": [31, 31], "qid": ["31_1", "31_2"], "docid": list("ab")})
     assert list(trec.read_run(turns.assign(score=1.0)).to_dict()) == ["31_1", "31_2"]
+    ranked = pd.DataFrame(SCORED).assign(rank=["x", 1, 2])
+    assert trec.read_run(ranked).to_dict()["1"] == {"a": 3, "b": 2}
 
 
 @pytest.mark.parametrize(
@@ -211,7 +214,8 @@ def test_missing_values(form):
         (QRELS, pd.Series({"1": ["a"]}), "to_dict"), (QRELS, {"1": {"a", "b"}}, "list"),
         ([("1", "a", 1)], QRELS, "frame"), ({"1": {1.5: 1}}, QRELS, r"query '1' .*1\.5"),
         ({"1": {"d\ud800": 1}}, QRELS, r"d\\ud800"),
-        (QRELS, {"01": {"a": np.nan}}, "query '01' .*nan"),
+        (QRELS, {"01": {"a": np.nan}}, "query '01' .*nan"), (QRELS, {"1": [b"\xff"]}, "query '1'"),
+        (pl.DataFrame({"qid": ["1"], "docid": ["a"], "label": [date(2020, 1, 1)]}), QRELS, "row 0"),
         (trec.Run.from_arrays(["1"], ["a"], [1.0], name="bm25"), QRELS, "'bm25'"),
         (QRELS, trec.Qrels.from_arrays(["1"], ["a"], [1]), "Qrels"),
         (QRELS, {"a" * 500: QRELS["1"] | {"b": "x" * 500}}, r"\.\.\."),

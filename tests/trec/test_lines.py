@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from skrank import trec
-from tests.helpers.trec_cases import PACKED, assert_refused, rows, run_text
+from tests.helpers.trec_cases import PACKED, assert_refused, rows, run_of, run_text
 
 # texts, and the line that the error names; None for an error about the whole file
 WRONG_QRELS = {
     "1 0 a 1\n1 0 b\n": 2, "1 0 a 1\n\n1 0 b 1 9\n": 3, "1 0 a 1 1 0 b\n1\n": 1, "1 0 a\n": 1,
     "1 0 a 1\n1 0\nb 1": 2, "1 0 a 1\n1 0 b x1\n": 2, "1 0 a 1\n1 0 b 1_0\n": 2,
-    "1 0 a 1\n1 0 b nan\n": 2, "1 0 a L1\n1 0 b LL\n": 2, "1 0 a 1\n2 0 a 1\n\n1 0 a 0\n": 4,
+    "1 0 a 1\n1 0 b nan\n": 2, "1 0 a L1\n1 0 b LL\n": 2, "1 0 a 1\n1 0 b L1.5\n": 2,
+    "1 0 a 1\n1 0 b LL1\n": 2, "1 0 a 1\n2 0 a 1\n\n1 0 a 0\n": 4,
     "1 0 a 1\n1 0 b\0c 1\n": 2, "1 0 a \uff11\n": 1, "1 0 a \u0663\n": 1,
     "1 0 c 1\n1 0 a\u00a0b\n": 2, "1 0 a 1\n1 0 b 1e308\n": 2, "1 0 a 1\n1 0 b 1e400\n": 2,
     "#1 0 a nan\n": 1, "1 Q0 a 1 2.5 t\n": 1, "1 a 1\n1 c 0\n1 b\n": 1,
@@ -69,6 +70,7 @@ def test_folders_and_damaged_files(tmp_path):
     for binary in (b"\x04\x22\x4d\x18", b"PK\x03\x04"):
         assert_refused(tmp_path / "run", binary + bytes(9), "run, line 1: ")
     assert_refused(tmp_path / "cut", b"PAR1 and no more", "cut: ")
+    assert_refused(tmp_path / "run", b"1 Q0 a\0 1 2 t\n\xff", "run, line 1: ")
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-le", "utf-16-be"])
@@ -121,7 +123,7 @@ def test_the_content_decides_not_the_name(tmp_path, suffix):
 
 
 @pytest.mark.parametrize(
-    "document", ['d"1', "d'1", "a,b", "#1", "a;b", "{a}", "\u00e9\U0001f600", "L1"]
+    "document", ['d"1', "d'1", "a,b", "#1", "a;b", "{a}", "\u00e9\U0001f600", "L1", "a\u00a0b"]
 )
 def test_ids_keep_their_characters(tmp_path, document):
     quoted = document.replace('"', '""')
@@ -135,3 +137,8 @@ def test_ids_keep_their_characters(tmp_path, document):
     for name, text in texts.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
         assert trec.read_run(tmp_path / name).to_dict() == {"1": {document: 2.0}}, name
+
+
+@pytest.mark.parametrize("query", ["{1", "[1", "BZhang"])
+def test_a_query_may_begin_as_another_format_does(query):
+    assert run_of(f"{query} Q0 a 1 2 t\n").to_dict() == {query: {"a": 2.0}}
