@@ -73,7 +73,8 @@ def _add_evaluate(parser: Parser) -> None:
     of --names. `skrank metrics` lists skrank's own.
     """
     _add_metrics(parser)
-    add = partial(parser.add_argument, action="store_const", dest="view")
+    one_of = parser.add_mutually_exclusive_group()
+    add = partial(one_of.add_argument, action="store_const", dest="view")
     add("-q", "--per-query", const="per_query", help="show one row per run and query, not per run")
     text = "show one row per run and metric: the mean and its interval, which is not simultaneous"
     add("--intervals", const="intervals", help=text)
@@ -129,8 +130,10 @@ def _run(arguments: argparse.Namespace) -> str:
     if arguments.view not in views:
         option = "-q" if "per_query" in views else "--intervals"
         parser.error(f"--format {form} is for means, with or without {option}.")
-    if form in _VIEWS and arguments.view == "intervals" and arguments.confidence != 0.95:
-        parser.error(f"--format {form} has intervals of 95 %: drop --confidence.")
+    has_level = arguments.view == "intervals" and form not in _VIEWS
+    has_level |= arguments.view == "compare" or form == "html"
+    if arguments.confidence != 0.95 and not has_level:
+        parser.error("argument --confidence: only html and --intervals as a table or data use it.")
     if arguments.label is not None and form != "latex":
         parser.error("argument --label: only LaTeX has labels: add --format latex.")
     with check.words_of_the_command():
@@ -146,11 +149,13 @@ def _run(arguments: argparse.Namespace) -> str:
 
 def _metrics(arguments: argparse.Namespace) -> dict[str, Metric]:
     """The chosen metrics by name, which lacks the prefix that --names adds."""
-    if arguments.metric is None and arguments.names != "trec_eval":
-        return unique_metrics(DEFAULT_METRICS)
+    default = ["official"] if arguments.names == "trec_eval" else DEFAULT_METRICS
     # split at commas, but not inside brackets or before a number, as in trec_eval's P.5,10
-    texts = arguments.metric or ["official"]
-    names = [name for text in texts for name in re.split(r",(?=[^\W\d])(?![^(]*\))", text)]
+    names = [
+        name
+        for text in arguments.metric or default
+        for name in re.split(r",(?=[^\W\d])(?![^(]*\))", text)
+    ]
     return unique_metrics(names, prefix=arguments.names)
 
 
@@ -207,7 +212,8 @@ def _columns(report: Report, view: str, options: Options) -> _output.Columns:
         return frame.reset_index().rename(columns={"system": "run"}).to_dict("list")
     # without pandas, which takes long to import
     by_metric = dict(zip(report.metric_of, report.averages.T.tolist(), strict=True))
-    return {"run": list(map(str, report.systems)), **by_metric, **report.counts}
+    # by_metric again, since a metric may be called as a count, such as judged
+    return {"run": list(map(str, report.systems)), **by_metric, **report.counts, **by_metric}
 
 
 def trec_eval_lines(report: Report, *, per_query: bool) -> str:
@@ -229,7 +235,7 @@ def trec_eval_lines(report: Report, *, per_query: bool) -> str:
     for run, values, weights, means in zip(
         report.systems, report.values, report.weights, report.averages, strict=True
     ):
-        counted = np.flatnonzero(weights.any(axis=1) & per_query)
+        counted = np.flatnonzero(weights.any(axis=1)) if per_query else ()
         for row in sorted(counted, key=lambda row: str(report.queries[row])):
             add(report.queries[row], values[row], left_out=("gm_", "num_q"))
         if len(report.systems) > 1 or "num_q" in names:

@@ -122,10 +122,10 @@ class Comparison(Tabular):
         rows, columns = (list(axis) for axis in self.means.axes)
         worse: dict[tuple[int, int], list[int]] = {}
         for test in self._table[self._table["significant"]].itertuples():
-            pair = rows.index(test.system), rows.index(test.other)
-            ahead = (test.difference > 0) == self._greater_is_better[test.metric]
-            place = pair[not ahead], columns.index(test.metric)
-            worse.setdefault(place, []).append(pair[ahead])
+            better, other = rows.index(test.system), rows.index(test.other)
+            if (test.difference > 0) != self._greater_is_better[test.metric]:
+                better, other = other, better
+            worse.setdefault((better, columns.index(test.metric)), []).append(other)
         caption = (
             f"{self._caption(intervals=False)}\nBest values are bold, superscripts name the "
             "systems that a value is significantly better than"

@@ -188,10 +188,10 @@ def fold_scores(results: object) -> pd.DataFrame:
     import pandas as pd
 
     results = getattr(results, "cv_results_", results)
-    if not isinstance(results, Mapping):
+    if not isinstance(results, Mapping) or "fit_time" in results:  # one result of cross_validate
         raise ValueError(
-            f"results is of type {type(results).__name__}: pass a fitted search, or a mapping of "
-            "names to results of cross_validate."
+            f"results is {check.brief(results)}: pass a fitted search, or a mapping of names to "
+            "results of cross_validate."
         )
     frames = {}
     for system, result in (_candidates(results) if "params" in results else results).items():

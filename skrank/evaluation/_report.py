@@ -323,7 +323,8 @@ class Report(Tabular):
         texts = np.vectorize("{:.3f} [{:.3f}, {:.3f}]".format)(self.averages, *self._bounds())
         different = {name: column for name, column in self.counts.items() if len(set(column)) > 1}
         frame = pd.DataFrame(texts, self.mean.index, self.mean.columns)
-        return {"95 % intervals of the means in brackets": frame.assign(**different)}
+        frame = frame.assign(**different).assign(**frame)  # a metric may be called as a count
+        return {"95 % intervals of the means in brackets": frame}
 
 
 def value_notes(metrics: Mapping[str, Metric], max_grade: int | None) -> list[str]:

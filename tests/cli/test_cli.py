@@ -34,6 +34,8 @@ def test_table(call, files):
         *["dense", "0.5000", "0.6309", "2", "1", "0", "4", "0.7500"],
     ]
     assert err.startswith("skrank: warning: run 'dense' has no documents for 1 queries")
+    # the metric, not the share of documents
+    assert call("evaluate", *files[:2], "-m", "judged")[1].split()[6:8] == ["bm25", "0.8333"]
 
 
 @pytest.mark.parametrize("option", [(), ("--per-query",), ("--intervals",)])

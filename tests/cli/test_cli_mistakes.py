@@ -46,6 +46,10 @@ USAGE = [
     ("evaluate qrels bm25 --k 1.5", "argument -M/--k"),
     ("evaluate qrels bm25 --columns qid=x,doc=y", "argument --columns"),
     ("evaluate qrels bm25 -q --format latex", "--format latex"),
+    ("evaluate qrels bm25 -q --intervals", "--intervals"),
+    ("evaluate qrels bm25 --confidence 0.9", "argument --confidence"),
+    ("evaluate qrels bm25 --intervals --format latex --confidence 0.9", "argument --confidence"),
+    ("evaluate qrels bm25 --names lightgbm", "unknown name of lightgbm 'gap'"),
     ("compare qrels bm25 dense --format trec_eval", "--format trec_eval"),
     *((f"{command} -o bm25", "-o/--output: bm25 is an input")
       for command in ("evaluate qrels bm25", "fuse qrels bm25 dense")),

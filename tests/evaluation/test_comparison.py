@@ -235,6 +235,7 @@ def test_errors(systems, how, named):
     [
         ({"good": [0.1, 0.2]}, {}, "systems"),
         ([[1.0], [2.0]], {}, "results"),
+        ({"fit_time": [1.0, 2.0], "test_score": [0.1, 0.2]}, {}, "results"),
         (TWO | {"more": [0.1, 0.2]}, {}, "folds"),
         ({"a": {"test_ap": [0.1]}, "b": {"test_r2": [0.1]}}, {}, "system 'b'"),
         ({"a": [[0.1, 0.2]], "b": [[0.1, 0.3]]}, {}, "system 'a'"),

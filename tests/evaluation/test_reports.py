@@ -232,6 +232,12 @@ def test_intervals_and_labels_of_tables():
     assert "0.3333" in repr(compared(third, n_resamples=9))  # not as a p-value
 
 
+def test_metrics_called_as_counts_are_printed_as_metrics():
+    runs = {"whole": {"q": {"a": 2.0, "b": 1.0}}, "part": {"q": {"b": 1.0, "x": 0.5}}}
+    report = skrank.trec.evaluate({"q": {"a": 1, "b": 0}}, runs, {"documents": skrank.metric("ap")})
+    assert "1.000 [nan, nan]" in repr(report)
+
+
 NAMES = [
     "a_b&c", "50%#{~^\\}|*", "[base]", "*best*", "x\ny", "x\r\n\u2028y\u202ez", "a\\|b",
     "`a` $b$ ~~c~~", "![x](https://tracker.example/p.png)", "www.tracker.example", "a@b.example",
