@@ -78,8 +78,7 @@ class BoundMixture(BoundObjective):
     """A mixture of objectives bound to a data set: weights and bound objectives."""
 
     def __init__(self, objective: object, parts: list[tuple[float, BoundObjective]]) -> None:
-        self.objective = objective
-        self.parts = parts
+        self.objective, self.parts = objective, parts
 
     def gradient(self, scores: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         for _, bound, out in self._add(grad, hess):

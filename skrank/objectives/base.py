@@ -34,7 +34,9 @@ class Objective(Parameterised, ABC):
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
         if "name" in vars(cls):
-            Objective.named.setdefault(cls.name, cls)
+            known = Objective.named.setdefault(cls.name, cls)
+            if (known.__module__, known.__qualname__) == (cls.__module__, cls.__qualname__):
+                Objective.named[cls.name] = cls  # a notebook cell that runs twice defines it again
 
     def __str__(self) -> str:
         """The call that makes the objective, such as "LambdaRank('gap', norm=False)"."""
@@ -260,8 +262,8 @@ def as_objective(objective: str | Metric | Objective, **options: Any) -> Objecti
     if isinstance(chosen, Objective):
         if options:
             raise ValueError(
-                f"options {sorted(options)} belong to the objective: write "
-                f"dataclasses.replace(objective, {next(iter(options))}=...)."
+                f"options {sorted(options)} are for metrics: give those of an objective in its "
+                "call, such as SoftRank('gap', sigma=0.1)."
             )
         return chosen
     cls: Any = Objective.named["lambdarank"]
@@ -305,9 +307,9 @@ def _objective_of(text: str) -> Objective | None:
     if cls is None or name.lower() in registry:
         return None
     rest = text[len(name) :]
-    has_metric = dataclasses.fields(cls)[0].name == "metric"
+    has_metric = "metric" in [field.name for field in dataclasses.fields(cls)]
     if has_metric and rest.startswith(":") and rest[1:].strip():
-        return cls(rest[1:])
+        return cls(metric=rest[1:])
     if not has_metric and not rest:
         return cls()
     plain = f"{cls.name}:ndcg" if has_metric else cls.name

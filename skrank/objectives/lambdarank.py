@@ -65,8 +65,7 @@ class PairObjective(Objective):
     def __post_init__(self) -> None:
         super().__post_init__()
         chosen = metric(self.metric)
-        reason = refusal(chosen)
-        if reason:
+        if reason := refusal(chosen):
             raise ValueError(f"{chosen} cannot be trained on: {reason}")
         self._set(metric=chosen)
 

@@ -38,16 +38,16 @@ class SquaredError(Objective):
         Gain of a document of each label, as in `skrank.metrics.DCG`. Documents that were not
         judged have the gain of label 0.
     max_grade : int, optional
-        Highest grade of the collection, which has the target 1. If `gain` is a sequence or mapping,
-        its highest gain has the target 1. Default: the highest label of the training data.
+        Highest grade of the collection, which has the target 1. Default: the highest label of the
+        training data. Not for a sequence or mapping as `gain`, whose highest gain has the target 1.
     centered : bool
         Centre the differences of score and target by query.
 
     Raises
     ------
     ValueError
-        If gains fall as labels rise, or all gains are 0. In training: if a label has no gain or is
-        above `max_grade`, or a score is not finite.
+        If gains fall as labels rise, all gains are 0, or `max_grade` has no effect. In training: if
+        a label has no gain or is above `max_grade`, or a score is not finite.
 
     Notes
     -----
@@ -86,8 +86,16 @@ class SquaredError(Objective):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.gain, str) and _highest(self.gain) == 0:
+        by_label = not isinstance(self.gain, str)
+        if by_label and _highest(self.gain) == 0:
             raise ValueError(f"gain={self.gain} is 0 for every label: there is nothing to learn.")
+        if by_label and self.max_grade is not None:
+            raise ValueError(f"max_grade has no effect with gain={self.gain}: leave it out.")
+
+    @property
+    def needs_scale(self) -> bool:
+        """True if the highest grade decides the targets, and is not given."""
+        return isinstance(self.gain, str) and self.max_grade is None
 
     def targets(self, judgments: Judgments, max_grade: int) -> np.ndarray:
         """Target of each code, in [0, 1]: the score that a document with this label should have."""

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -89,6 +90,7 @@ REFUSED = [
     (SquaredError, "centered", "no"),
     (SquaredError, "max_grade", 0),
     *((SquaredError, "gain", gain) for gain in ([0, 2, 1], {0: 0, 2: 0})),
+    (partial(SquaredError, [0, 1, 3]), "max_grade", 2),
     (SoftRank, "sigma", 0),
     (SoftRank, "relative", "yes"),
     *((SoftRank, "metric", name) for name in ("gap@10", "ndcg(discount=jk)", "err")),

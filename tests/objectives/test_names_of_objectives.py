@@ -75,6 +75,18 @@ def test_the_text_of_an_objective_is_its_call(name):
         assert eval(str(one), {cls.__name__: cls}) == one
 
 
+def test_a_class_that_is_defined_again_replaces_the_earlier_class():
+    for _ in range(2):
+
+        class Zero(objectives.Objective):
+            name = "zero"
+
+            def bind(self, judgments, weights=None, *, max_grade=None): ...
+
+        assert type(objectives.as_objective("zero")) is Zero
+    del objectives.Objective.named["zero"]
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [
