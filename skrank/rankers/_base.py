@@ -6,7 +6,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,7 @@ from skrank._engine.groups import require_groups, resolve_groups, without_querie
 from skrank._fitted import cloned, predicted_scores, restored_on_failure
 from skrank._ranked_lists import rank
 from skrank._typing import Estimator, Options, Table
+from skrank._warnings import warn
 from skrank.dask._partitions import head_of
 from skrank.dask._predict import predict_collection
 from skrank.metrics import Metric
@@ -39,7 +40,8 @@ class Ranker(BaseEstimator, ABC):
     _defaults: ClassVar[Options] = {}  # of `options`, for rankers with this parameter
 
     scoring: str | Metric | RankingScorer
-    early_stopping_rounds: int | str | None  # of rankers that call `_patience`
+    eval_metric: Any  # this and the next of rankers that call `_patience`
+    early_stopping_rounds: int | str | None
     _inner: ClassVar[tuple[str, ...]] = ()  # parameters that are estimators
 
     def fit(
@@ -292,6 +294,20 @@ class Ranker(BaseEstimator, ABC):
         return check.check_count(
             "early_stopping_rounds", patience, f'{unit} without improvement, or "auto"'
         )
+
+    def _checked_patience(self, unit: str, *, has_X_val: bool) -> int | None:
+        """`_patience`; without validation rows, warns of parameters that have no effect."""
+        patience = self._patience(unit)
+        unused = [] if self.eval_metric is None else ["eval_metric"]
+        if patience is not None and self.early_stopping_rounds != "auto":
+            unused.append("early_stopping_rounds")
+        if unused and not has_X_val and getattr(self, "validation_fraction", None) is None:
+            warn(
+                f"{' and '.join(unused)} of {type(self).__name__} without validation rows: all "
+                f"{unit} are trained. Set validation_fraction, or give X_val, y_val and groups_val "
+                "to fit.",
+            )
+        return patience
 
     def _needs_queries(self, *, validation: bool) -> bool:
         """True if each row must have a query; `validation` asks about the validation rows."""

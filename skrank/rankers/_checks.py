@@ -6,7 +6,6 @@ from skrank import _validation as check
 from skrank._boosters.adapters import objective_of
 from skrank._fitted import DASK_MODULES
 from skrank._typing import Estimator, Options
-from skrank._warnings import warn
 from skrank.rankers._fit import EstimatorKind, metrics_of
 from skrank.rankers._kinds import kind_of
 from skrank.rankers._linear import LinearRanker
@@ -91,19 +90,10 @@ def _check_validation(ranker: Estimator, kind: EstimatorKind, *, has_X_val: bool
             "has early_stopping_rounds, for any improvement of the metric, with "
             "validation_fraction, or with X_val, y_val and groups_val of fit."
         )
-    unused = [] if ranker.eval_metric is None else ["eval_metric"]
-    rounds = ranker._patience("rounds")
-    if rounds is not None and ranker.early_stopping_rounds != "auto":
-        unused.append("early_stopping_rounds")
-    if unused and not validates:
-        warn(
-            f"{' and '.join(unused)} of GroupedRanker without validation rows: all rounds are "
-            "trained. Set validation_fraction, or give X_val, y_val and groups_val to fit.",
-        )
-    if validates and rounds is not None:
-        changing = check.boosting_kinds(params) & {"dart", "gblinear"}
-        if changing:
-            raise check.cannot_stop(f"{name} with {changing.pop()}")
+    rounds = ranker._checked_patience("rounds", has_X_val=has_X_val)
+    changing = check.boosting_kinds(params) & {"dart", "gblinear"}
+    if validates and rounds is not None and changing:
+        raise check.cannot_stop(f"{name} with {changing.pop()}")
 
 
 def _check_start(ranker: Estimator, kind: EstimatorKind) -> None:

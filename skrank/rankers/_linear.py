@@ -222,7 +222,7 @@ class LinearRanker(Ranker):
         check.check_flag("positive", self.positive)
         self._alphas()
         self._stages()
-        self._patience("steps")
+        self._checked_patience("steps", has_X_val=has_X_val)
         if np.ndim(self.alpha) and self.validation_fraction is None and not has_X_val:
             raise ValueError(
                 "validation rows choose among several numbers of alpha: set "

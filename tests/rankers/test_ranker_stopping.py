@@ -166,6 +166,8 @@ def test_early_stopping_without_validation_warns(names):
     stopping = GroupedRanker(lgbm(), **{name: given[name] for name in names})
     with pytest.warns(UserWarning, match=f"^{names[0]}"):
         assert stopping.fit(data.X, y).best_iteration_ == 25
+    with pytest.warns(UserWarning, match=f"^{names[0]} of LinearRanker"):
+        LinearRanker(**{name: given[name] for name in names}).fit(data.X, y)
 
 
 @pytest.mark.parametrize(
