@@ -16,7 +16,7 @@ from skrank._warnings import warn
 if TYPE_CHECKING:
     import pandas as pd
 
-LEVEL, show = check.LEVEL, check.show
+LEVEL, show, without_queries = check.LEVEL, check.show, check.without_queries
 ATTRS_KEY = "skrank"  # of the collection in `Series.attrs`
 
 
@@ -216,19 +216,6 @@ def _query_index(ids: np.ndarray, index: Any) -> pd.Index:
     return pd.MultiIndex(levels=uniques, codes=codes, names=names, verify_integrity=False)
 
 
-def without_queries(X: Any) -> Any:
-    """X without its column "qid", if it is a frame that has one."""
-    if not _has_query_column(X):
-        return X
-    if hasattr(X, "drop_columns"):  # pyarrow
-        return X.drop_columns([LEVEL])
-    return X.drop(LEVEL) if hasattr(X, "iter_columns") else X.drop(columns=LEVEL)
-
-
-def _has_query_column(X: Any) -> bool:
-    return LEVEL in list(getattr(X, "column_names", getattr(X, "columns", ())))
-
-
 def resolve_groups(
     groups: ArrayLike | None = None, y: ArrayLike | None = None, X: Any = None
 ) -> np.ndarray | None:
@@ -262,7 +249,7 @@ def resolve_groups(
         ("groups", groups),
         ('the index level "qid" of y', index_level(y)),
         ('the index level "qid" of X', index_level(X)),
-        ('the column "qid" of X', X[LEVEL] if _has_query_column(X) else None),
+        ('the column "qid" of X', X[LEVEL] if check.has_query_column(X) else None),
     ):
         if ids is not None:
             sources.append((source, check.as_ids(source, ids, n_rows)))

@@ -227,7 +227,7 @@ def check_same_index(**named: object) -> None:
     # `index` of a list is a method
     of_pandas = [(name, index) for name, index in indexes if hasattr(index, "equals")]
     for (name, index), (other_name, other) in combinations(of_pandas, 2):
-        a, b = _without_queries(index, other), _without_queries(other, index)
+        a, b = _without_level(index, other), _without_level(other, index)
         if (row := _other_order(a, b)) >= 0:
             raise ValueError(
                 f"the indexes of {name} and {other_name} hold the same entries in another order "
@@ -237,7 +237,7 @@ def check_same_index(**named: object) -> None:
             )
 
 
-def _without_queries(index: Any, other: Any) -> Any:
+def _without_level(index: Any, other: Any) -> Any:
     """`index` without the level of queries, if `other` has fewer levels and not this level."""
     extra = index.nlevels > other.nlevels and LEVEL in index.names
     return index.droplevel(LEVEL) if extra and LEVEL not in other.names else index
@@ -256,6 +256,20 @@ def _other_order(index: Any, other: Any) -> int:
     except TypeError:  # entries that cannot be hashed are not compared
         return -1
     return first(a != b) if np.array_equal(np.sort(a), np.sort(b)) else -1
+
+
+def without_queries(X: Any) -> Any:
+    """X without its column "qid", if it is a frame that has one."""
+    if not has_query_column(X):
+        return X
+    if hasattr(X, "drop_columns"):  # pyarrow
+        return X.drop_columns([LEVEL])
+    return X.drop(LEVEL) if hasattr(X, "iter_columns") else X.drop(columns=LEVEL)
+
+
+def has_query_column(X: Any) -> bool:
+    """Whether X is a frame with a column "qid"."""
+    return LEVEL in list(getattr(X, "column_names", getattr(X, "columns", ())))
 
 
 def without_index(y: Any) -> ArrayLike:

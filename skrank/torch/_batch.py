@@ -53,8 +53,8 @@ class Batch:
         *,
         max_grade: int | None = None,
     ) -> None:
-        if not isinstance(scores, torch.Tensor) or scores.layout != torch.strided:
-            raise ValueError(f"scores must be a dense torch.Tensor, not {type(scores).__name__}.")
+        if (layout := getattr(scores, "layout", type(scores))) != torch.strided:
+            raise ValueError(f"scores must be a dense torch.Tensor, not {layout}.")
         self.shape = scores.shape
         graded = on_host("labels", labels)
         present = None if mask is None else on_host("mask", mask)
@@ -70,9 +70,10 @@ class Batch:
             kept = present == 1
         kept &= ~np.isnan(graded)
         highest = np.finfo(np.float64).max if max_grade is None else max_grade
+        limit = "" if max_grade is None else f" to {max_grade=}"
         self.refuse(
             kept & ((graded < 0) | (graded > highest)), "label", graded,
-            f"labels must be from 0 to {max_grade=}, or NaN for padding and unjudged documents",
+            f"labels must be finite, from 0{limit}, or NaN for padding and unjudged documents",
         )  # fmt: skip
         if offsets is None:
             self.sizes = kept.sum(axis=1)

@@ -80,7 +80,7 @@ def query_offsets(groups: ArrayLike) -> torch.Tensor:
     queries = Queries.from_groups(ids)
     if queries.order is not None:
         row = queries.order[np.argmax(queries.order != np.arange(len(ids)))]  # moved up first
-        raise ValueError(f"query {ids[row]!r} begins again in row {row}: sort the rows by query.")
+        raise ValueError(f"query {check.show(ids[row])} begins again in row {row}: sort by query.")
     return torch.from_numpy(queries.indptr)
 
 
@@ -98,7 +98,8 @@ class QueryDataset(Dataset):
     relevance : array-like of shape (n_rows,)
         Labels, at least 0; NaN = not judged.
     groups : array-like of shape (n_rows,), optional
-        Query of each row, in any order. Default: the index level "qid" of `relevance` or `X`.
+        Query of each row, in any order. Default: the index level "qid" of `relevance` or `X`, or
+        the column "qid" of a frame `X`, which is never a feature.
     sample_weight : array-like of shape (n_rows,), optional
         Weight of each row's query, constant inside a query.
     dtype : torch.dtype, default=torch.float32
@@ -143,6 +144,7 @@ class QueryDataset(Dataset):
             raise ValueError(f"dtype={dtype!r} must be a floating dtype, such as torch.float32.")
         ids = require_groups(groups, relevance, X, who="QueryDataset")
         shape = "an array of shape (n_rows, n_features)"
+        X = check.without_queries(X)
         self.X = csr_matrix(X) if issparse(X) else check.unmasked("X", X, shape)
         self.labels = check.as_vector("relevance", check.without_index(relevance))
         if (row := check.first(check.are_no_labels(self.labels))) >= 0:

@@ -20,8 +20,9 @@ _DRAWING = {
 class OwnDraws(TorchFunctionMode):
     """Draws of the calling thread are a function of `rng`, whatever other threads draw.
 
-    The generator of torch, which all threads share, is neither seeded nor advanced. Only draws
-    inside C++, such as dropout in attention and in recurrent layers, still use it.
+    The generator of torch, which all threads share, is neither seeded nor advanced. Other functions
+    that draw, such as `torch.randn_like`, and draws inside functions of torch, such as
+    `torch.nn.AlphaDropout` and dropout in attention, still use it.
     """
 
     def __init__(self, rng: np.random.RandomState) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from torch import distributed, nn
+from torch.autograd.function import once_differentiable
 
 from skrank import _validation as check
 from skrank.extending import plain_up_to
@@ -112,7 +113,6 @@ class RankingLoss(nn.Module):
         self.path = check.check_choice("path", path, ("auto", "kernels", "native"))
         self.process_group = process_group
         self.objective = _prepared(as_objective(objective), self.max_grade)
-        self._terms: Terms = self.objective.terms
         self._without_native = why_no_native_path(self.objective, self.max_grade)
         if self.path == "native" and self._without_native:
             raise ValueError(f'no native path: {self._without_native}. Use path="kernels".')
@@ -159,7 +159,7 @@ class RankingLoss(nn.Module):
             if len(batch.labels):
                 native = self.path == "native" or (self.path == "auto" and on_device)
                 compute = native_losses if native and not self._without_native else kernel_losses
-                losses, slopes = compute(self._terms, batch, self.max_grade)
+                losses, slopes = compute(self.objective.terms, batch, self.max_grade)
                 value[batch.put(np.flatnonzero(batch.filled))] = losses
                 if on_device:
                     weight = weight.masked_fill(~batch.scores.isfinite().all(), torch.nan)
@@ -181,9 +181,8 @@ class RankingLoss(nn.Module):
 
     def _over_processes(self, number: float, device: torch.device) -> tuple[float, int]:
         """Sum of a number over the processes that train together, and how many these are."""
-        if not (self.training and distributed.is_available() and distributed.is_initialized()):
-            return number, 1
-        n_processes = distributed.get_world_size(self.process_group)
+        together = self.training and distributed.is_available() and distributed.is_initialized()
+        n_processes = distributed.get_world_size(self.process_group) if together else 1
         if n_processes <= 1:  # -1 if this process is not in the group
             return number, 1
         total = torch.tensor(number, dtype=torch.float64, device=device)
@@ -203,6 +202,7 @@ class _WithGradient(torch.autograd.Function):
         return values.clone()
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, slope: torch.Tensor) -> tuple[torch.Tensor, None, None, None]:
         (gradient,) = ctx.saved_tensors
         if slope.ndim:

@@ -31,7 +31,8 @@ _WIDEST = 1e15  # bound of scaled scores: single precision can square their diff
 
 def why_no_native_path(objective: Objective, max_grade: int | None) -> str | None:
     """Why an objective has no native path; None if it has one."""
-    two = Judgments(np.arange(2.0), Queries.single(2))  # families of tables depend on no label
+    # the family of tables depends on no label; label 0 needs no gain in a mapping
+    two = Judgments(np.zeros(2), Queries.single(2))
     for _, term in objective.terms:
         if type(term) not in _LOSSES:
             return f"{type(term).__name__} has kernels only"

@@ -82,9 +82,9 @@ class NeuralRanker(Ranker):
         of epochs), and:
 
         - "module__dropout": probability that a hidden unit is left out in training;
-        - "module": another network, or a function of the number of features that returns one: from
-          (n_rows, n_features) to (n_rows,) or (n_rows, 1). A module is copied; a function gets
-          the other arguments ``"module__..."``.
+        - "module": a network in place of `hidden`, or a function of the number of features that
+          returns one: from (n_rows, n_features) to (n_rows,) or (n_rows, 1). A module is copied; a
+          function gets the other arguments ``"module__..."``.
     options : mapping, optional
         Settings that are rarely changed:
 
@@ -136,11 +136,12 @@ class NeuralRanker(Ranker):
 
     The same seed gives the same network on the same machine with the same number of threads of
     torch, also if several threads train rankers. The generator of torch is neither seeded nor
-    advanced. Only dropout inside attention and recurrent layers draws from the generator of torch:
-    call ``torch.manual_seed`` before `fit`, and train one such network at a time. Small networks
-    train fastest with one thread of torch (``torch.set_num_threads(1)``). Rows of a sparse
-    `X` become dense in a batch. An interrupt ends the training after the last complete epoch
-    (skorch handles `KeyboardInterrupt`). Without validation,
+    advanced. Some functions still draw from it, such as `torch.randn_like`, dropouts other than
+    `torch.nn.Dropout`, and dropout inside attention and recurrent layers: call
+    ``torch.manual_seed`` before `fit`, and train one such network at a time. Small networks train
+    fastest with one thread of torch (``torch.set_num_threads(1)``). Rows of a sparse `X` become
+    dense in a batch. An interrupt ends the training after the last complete epoch (skorch handles
+    `KeyboardInterrupt`). Without validation,
     ``net_.partial_fit(QueryDataset(scaler_.transform(X), y, groups))`` continues the training.
 
     Examples
@@ -204,7 +205,7 @@ class NeuralRanker(Ranker):
         hidden_widths(self.hidden)
         check.check_flag("standardize", self._options()["standardize"])
         check.check_count("epochs", self.epochs, "passes over the training queries")
-        self._patience("epochs")
+        self._checked_patience("epochs", has_X_val=has_X_val)
         checked_net_params(self.net_params)
         check.check_number("learning_rate", self.learning_rate, 0, 1e3, open_low=True)
 
@@ -409,7 +410,7 @@ def layers(hidden: tuple[int, ...], n_features: int, dropout: float = 0.0) -> nn
     parts: list[nn.Module] = []
     for width in hidden:
         parts += [nn.Linear(n_features, width), nn.ReLU()]
-        if dropout > 0:
+        if dropout != 0:  # torch refuses negative numbers
             parts.append(nn.Dropout(dropout))
         n_features = width
     return nn.Sequential(*parts, nn.Linear(n_features, 1))

@@ -75,6 +75,12 @@ def test_bad_arguments_are_named(arguments, message):
         QueryDataset(**({"X": X, "relevance": Y, "groups": QID} | arguments))
 
 
+def test_the_column_of_queries_is_not_a_feature():
+    frame = pd.DataFrame({"qid": QID, "price": X[:, 0]})
+    for groups in (None, QID):
+        assert QueryDataset(frame, Y, groups)[0].X.tolist() == [[0], [1], [2]]
+
+
 def test_features_out_of_range_of_the_dtype_are_refused_and_labels_keep_theirs():
     wide = X.copy()
     wide[4, 1] = 1e39
@@ -101,5 +107,7 @@ def test_offsets_of_groups():
     assert query_offsets([2**53, 2**53 + 1, -1]).tolist() == [0, 1, 2, 3]
     with pytest.raises(ValueError, match=r"'b' .* row 2"):
         query_offsets(["b", 1, "b"])
+    with pytest.raises(ValueError, match=r"query 3 .* row 2"):
+        query_offsets([3, 1, 3])
     with pytest.raises(ValueError, match=r"groups .* row 1"):
         query_offsets(["a", None, "b"])

@@ -231,6 +231,32 @@ def test_bad_options_are_refused(objective, options, message):
         RankingLoss(objective, **options)
 
 
+@pytest.mark.parametrize("without_values", [torch.Tensor.numpy, torch.Tensor.to_sparse])
+def test_scores_and_labels_are_named(without_values):
+    scores = torch.ones(2)
+    with pytest.raises(ValueError, match=r"scores .*(ndarray|sparse)"):
+        RankingLoss("ndcg")(without_values(scores), [1, 0], [0, 2])
+    with pytest.raises(ValueError, match=r"^(?!.*max_grade).*row 1 is -2"):
+        RankingLoss("ndcg")(scores, [1, -2], [0, 2])
+
+
+@every_path
+@pytest.mark.parametrize(
+    "objective", [skrank.LambdaRank("ndcg(gain={2:1,4:3})"), skrank.SquaredError({2: 1, 4: 3})]
+)
+def test_a_gain_for_each_label_that_occurs_is_enough(objective, path):
+    loss = RankingLoss(objective, path=path)
+    assert loss(torch.zeros(2), [2, 4], [0, 2]) > 0
+
+
+def test_second_derivatives_are_refused():
+    scores = torch.ones(2, requires_grad=True)
+    loss = RankingLoss("ndcg")(scores, [1, 0], [0, 2])
+    (grad,) = torch.autograd.grad(loss**2, scores, create_graph=True)
+    with pytest.raises(RuntimeError, match="twice"):
+        grad.sum().backward()
+
+
 def test_labels_are_not_rounded_to_the_precision_of_scores():
     """0.7 rounds down in single precision, below the threshold ``rel=0.7``."""
     labels = torch.tensor([0.7, 0, 0.2, 0], dtype=torch.float64)

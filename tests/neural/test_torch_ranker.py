@@ -148,6 +148,11 @@ def test_early_stopping_restores_the_best_epoch(capsys):
     assert whole.n_epochs_ == 9
 
 
+def test_early_stopping_without_validation_warns():
+    with pytest.warns(UserWarning, match="eval_metric and early_stopping_rounds of NeuralRanker"):
+        ranker(epochs=1, eval_metric="gap", early_stopping_rounds=3).fit(DATA.X, Y)
+
+
 def test_early_stopping_follows_metrics_that_are_better_when_lower():
     found = ranker(epochs=8, eval_metric="error@3", objective=skrank.Softmax())
     found.fit(DATA.X[PART], Y[PART], **VALID)
@@ -253,6 +258,7 @@ STEPS = LRScheduler("StepLR", step_size=1)
         ({"module__depth": 2}, "net_params.*depth"),
         ({"module__hidden": (2,)}, "net_params.*hidden"),
         ({"module__dropout": 1.5}, "dropout .* got 1.5"),
+        ({"module__dropout": -0.5}, "dropout .* got -0.5"),
         ({"optimizer__speed": 2}, "net_params.*speed"),
     ],
 )
