@@ -170,8 +170,8 @@ class Metric(Parameterised, ABC):
     @property
     def first_name(self) -> str:
         """The name in reports, without parameters."""
-        kind: type = type(self)
-        return self.names[0] if self.names else kind.__name__
+        names = vars(type(self)).get("names")  # not inherited: a subclass is another metric
+        return names[0] if names else type(self).__name__
 
     def __call__(
         self,
@@ -289,7 +289,7 @@ class Plan:
     @property
     def scale(self) -> Scale:
         """What tables may depend on."""
-        return Scale(self.judgments, self.max_grade, reads_judgments=self.metric.reads_judgments)
+        return Scale(self.judgments, self.max_grade, self.metric)
 
     def _tables(self, k: int | None) -> Tables:
         """Tables of the metric at the cut-off `k`, cached if they do not depend on the queries.
@@ -459,6 +459,8 @@ def measure(
     ]
     results = []
     for ranking in rankings:
+        if any(bound.judgments is not judgments for bound in (ranking, *plans)):
+            raise ValueError("measure takes rankings and plans of the judgments that it gets.")
         ranking.expect([plan.depth for plan in plans])
         results.append([plan.values_of(ranking) for plan in plans])
     values, mass = np.moveaxis(np.array(results, np.float64), 2, 0)

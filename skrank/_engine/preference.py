@@ -27,7 +27,8 @@ class PreferenceTables(Tables):
     share : ndarray (n_codes,)
         Worth of a document of each code, 0 if it is not relevant.
     lack : ndarray (n_codes, n_codes)
-        Penalty of a document (row) for each worse one (column) above it.
+        Penalty of a document (row) for each worse one (column) above it; 0 or 1 if
+        a `cap` is finite.
     cap, divisor : ndarrays (n_queries,)
         penalty = min(sum of the penalties of a document, cap) / divisor, with divide_by="total".
     divide_by : {"total", "rank", "above", "found"}
@@ -36,6 +37,11 @@ class PreferenceTables(Tables):
         list, at most `cap`.
     unjudged : int
         Documents with this code or a higher code are left out.
+
+    Raises
+    ------
+    ValueError
+        If an entry is not a number, or `lack` is not 0 or 1 with a finite `cap`.
 
     Examples
     --------
@@ -67,6 +73,9 @@ class PreferenceTables(Tables):
     def __post_init__(self) -> None:
         super().__post_init__()
         check.check_choice("divide_by", self.divide_by, ("total", "rank", "above", "found"))
+        capped = self.divide_by in ("total", "found") and np.isfinite(self.cap).any()
+        if capped and not np.isin(self.lack, (0, 1)).all():  # the kernel counts capped penalties
+            raise ValueError("PreferenceTables.lack must be 0 or 1 with a finite cap.")
 
     @property
     def relevant(self) -> np.ndarray:
@@ -81,5 +90,5 @@ class PreferenceTables(Tables):
         return out
 
     def ideals(self, judgments: Judgments) -> np.ndarray:
-        """Sum of `share` over the relevant documents: the value without penalties."""
-        return judgments.totals(self.share)
+        """Sum of `share` over the judged documents: the value without penalties."""
+        return judgments.totals(self.share * (np.arange(len(self.share)) < self.unjudged))

@@ -32,16 +32,18 @@ class Scale:
         Length of the longest list.
     unjudged : int
         Documents that were not judged have this code or a higher code.
+    condensed : bool
+        Whether these documents are removed from the lists.
     cacheable : bool
         False if the tables depend on more than these attributes.
     """
 
-    def __init__(self, judgments: Judgments, max_grade: int, *, reads_judgments: bool) -> None:
+    def __init__(self, judgments: Judgments, max_grade: int, metric: Any) -> None:
         self.labels, self.max_grade = judgments.labels, max_grade
         self.longest = judgments.queries.longest
-        self.unjudged = judgments.n_labels
-        self._judgments, self._reads_judgments = judgments, reads_judgments
-        self.cacheable = not reads_judgments
+        self.unjudged, self.condensed = judgments.n_labels, metric.condensed
+        self._judgments, self._reads_judgments = judgments, metric.reads_judgments
+        self.cacheable = not metric.reads_judgments
 
     @property
     def judgments(self) -> Judgments:
@@ -124,9 +126,9 @@ class Tables(ABC):
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
         """Sum of each list times `inverse`, one over its best sum; 0 where `inverse` is 0."""
 
-    @abstractmethod
     def ideals(self, judgments: Judgments) -> np.ndarray:
-        """The best sum of each query."""
+        """The best sum of each query. Default: raises, for metrics with the `ideal_cutoff` 0."""
+        raise TypeError(f"{type(self).__name__} has no best sum: `ideal_cutoff` must be 0.")
 
     def swaps(self, judgments: Judgments) -> Swaps:
         """The compiled function for LambdaRank, and what it reads. Default: raises."""
@@ -203,7 +205,7 @@ def _check_gain(name: str, gain: Gain) -> Any:
     if isinstance(gain, str):
         return check.check_choice(name, gain, ("exp2", "linear"))
     pairs = isinstance(gain, tuple) and any(isinstance(item, tuple) for item in gain)
-    if isinstance(gain, Mapping) or pairs:
+    if hasattr(gain, "keys") or pairs:  # a mapping, or a Series with labels as its index
         checked = check.check_mapping(name, gain)
         check.check_gains(name, [value for _, value in checked])
         return checked
@@ -231,7 +233,10 @@ def gain_per_code(
     if gain == "linear":
         return labels.astype(np.float64)
     place = None if data is None else data.row_of
-    return check.look_up(name, gains_by_label(gain), labels, place)
+    gains = check.look_up(name, gains_by_label(gain), labels, place)
+    if isinstance(data, Scale) and data.condensed:
+        gains[data.unjudged :] = 0.0  # the best list has judged documents only, too
+    return gains
 
 
 def gain_shares(metric: object, gain: Gain, scale: Scale, *, added: float = 0) -> np.ndarray:
@@ -240,5 +245,7 @@ def gain_shares(metric: object, gain: Gain, scale: Scale, *, added: float = 0) -
     `metric` is for errors.
     """
     check.check_grades(scale.labels, scale.max_grade, metric, scale.place)
-    top = gain_per_code(gain, np.array([float(scale.max_grade)]))[0]
-    return gain_per_code(gain, scale.labels, scale) / (top + added)
+    divisor = gain_per_code(gain, np.array([float(scale.max_grade)]))[0] + added
+    if divisor == 0:
+        raise ValueError(f"{metric}: the gain of {scale.max_grade}, the highest grade, is 0.")
+    return gain_per_code(gain, scale.labels, scale) / divisor

@@ -19,8 +19,8 @@ class PreferenceMetric(Metric):
     """Base class of bpref and rpref: without a cut-off, and not for training."""
 
     cut_instead = "a metric with a cut-off"
-    reads_judgments = True
-    ideal_cutoff = None  # divided by the sum of `share`
+    reads_judgments = True  # penalties depend on numbers of documents of the query
+    ideal_cutoff = None  # divided by the sum of `share` over all documents of the query
 
 
 _VARIANTS = ("trec", "romip", "10", "n", "relative", "old")
@@ -44,7 +44,7 @@ class BPref(PreferenceMetric):
     romip       min(n, R) / R
     10          min(n, 10 + R) / (10 + R)
     n           n / N
-    relative    n / (r - 1), 1 at r = 1
+    relative    n / (r - 1); rank 1 adds 0
     old         min(n, R) / min(R, N retrieved)
     ==========  =====================================
 
@@ -56,14 +56,14 @@ class BPref(PreferenceMetric):
         The penalty, as in the table.
     rel : float
         Documents with a label of at least `rel` are relevant.
-    condensed, empty, ties, average
-        See `Metric`; there is no cut-off. Range [0, 1].
+    empty, ties, average
+        See `Metric`; there is no cut-off, and `condensed` has no effect. Range [0, 1].
 
     References
     ----------
-    C. Buckley, E. Voorhees, Retrieval Evaluation with Incomplete Information, SIGIR 2004 (10, old).
-    trec_eval 8 and later (trec). ROMIP 2010, appendix A (romip, 10). T. Sakai, Alternatives to
-    Bpref, SIGIR 2007 (n, relative; relative2 is `AP` with ``condensed=True``).
+    C. Buckley, E. Voorhees, Retrieval Evaluation with Incomplete Information, SIGIR 2004 (10).
+    trec_eval up to 7.3 (old) and from 8 on (trec). ROMIP 2010, appendix A (romip, 10). T. Sakai,
+    Alternatives to Bpref, SIGIR 2007 (n, relative; relative2 is `AP` with ``condensed=True``).
 
     Examples
     --------
@@ -72,25 +72,25 @@ class BPref(PreferenceMetric):
     0.5
     """
 
-    variant: str = parameter(
-        "trec", lambda variant_name: check.check_choice("variant", str(variant_name), _VARIANTS)
+    variant: str = parameter(  # in the text "bpref(variant=10)", 10 is a number
+        "trec", lambda variant: check.check_choice("variant", str(variant), _VARIANTS)
     )
     rel: float = parameter(1.0, check.check_rel)
 
     def tables(self, scale: Scale, k: int | None) -> PreferenceTables:
         """Weights of relevant documents, and the cap and the divisor of n by variant."""
         share = (scale.labels >= self.rel).astype(np.float64)
-        check.check_few_labels(self.names[0], scale.labels)
+        check.check_few_labels(self.first_name, scale.labels)
         other = (1.0 - share) * scale.judged
         relevant, rest = scale.totals(share), scale.totals(other)
-        without = np.full(len(relevant), np.inf)
-        cap, divisor = {
+        no_cap = np.full(len(relevant), np.inf)
+        cap, divisor = {  # `divide_by` replaces the divisor of "relative" and "old"
             "trec": (relevant, np.minimum(relevant, rest)),
             "romip": (relevant, relevant),
             "10": (10 + relevant, 10 + relevant),
-            "n": (without, rest),
-            "relative": (without, without),
-            "old": (relevant, relevant),
+            "n": (no_cap, rest),
+            "relative": (no_cap, rest),
+            "old": (relevant, rest),
         }[self.variant]
         return PreferenceTables(
             share, np.outer(share, other), cap, divisor,
@@ -121,8 +121,8 @@ class RPref(PreferenceMetric):
     max_grade : int, optional
         Highest grade of the collection; gains are divided by its gain. Default: the highest label
         that was passed to `skrank.with_groups`; for other labels, the highest measured label.
-    condensed, empty, ties, average
-        See `Metric`; there is no cut-off. Range [0, 1].
+    empty, ties, average
+        See `Metric`; there is no cut-off, and `condensed` has no effect. Range [0, 1].
 
     References
     ----------
@@ -147,14 +147,14 @@ class RPref(PreferenceMetric):
 
     def tables(self, scale: Scale, k: int | None) -> PreferenceTables:
         """Gain shares, and the penalty of each pair of labels: (g - g') / g if g' < g, else 0."""
-        check.check_few_labels(self.names[0], scale.labels)
+        check.check_few_labels(self.first_name, scale.labels)
         share = gain_shares(self, self.gain, scale)
         missing = np.subtract.outer(share, share)
         lack = np.divide(missing, share[:, None], out=np.zeros_like(missing), where=missing > 0)
         missing_gain = scale.totals((1 - share) * scale.judged)
-        without = np.full(len(missing_gain), np.inf)
+        no_cap = np.full(len(missing_gain), np.inf)
         return PreferenceTables(
-            share, lack * scale.judged, without, missing_gain,
+            share, lack, no_cap, missing_gain,
             divide_by={"n": "total", "relative": "above", "relative2": "rank"}[self.variant],
             unjudged=scale.unjudged,
         )  # fmt: skip

@@ -46,6 +46,12 @@ def test_a_query_without_judgments_is_skipped_where_label_0_is_worth_something(m
     assert list(report.empty.values()) == [1]
 
 
+@pytest.mark.parametrize("name", ["ndcg", "nerr", "q", "rpref"])
+def test_the_best_list_lacks_documents_that_are_removed_where_label_0_is_worth_something(name):
+    metric = skrank.metric(name, gain=[1, 2], condensed=True)
+    assert metric([1, NAN, 0], [3, 2, 1]) == 1
+
+
 # ---------------------------------------------------------------------- weights, index, name
 
 
