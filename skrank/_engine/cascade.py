@@ -32,7 +32,7 @@ class CascadeTables(Tables):
     Raises
     ------
     ValueError
-        If a probability is outside [0, 1], or `phi` increases.
+        If a probability is outside [0, 1], or `phi` is negative or increases.
 
     Examples
     --------
@@ -52,6 +52,7 @@ class CascadeTables(Tables):
     def __post_init__(self) -> None:
         super().__post_init__()
         check.check_within("CascadeTables.stop", self.stop, 0, 1)
+        check.check_within("CascadeTables.phi", self.phi, 0, np.inf)
         check.check_falling("CascadeTables.phi", self.phi)
 
     @cached_property

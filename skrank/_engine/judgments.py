@@ -318,7 +318,7 @@ def aggregate_judgments(
     array([3. , 1.5])
     """
     check.check_choice("method", method, ("mean", "and", "or"))
-    threshold = check.check_rel(threshold)
+    threshold = check.check_number("threshold", threshold, 0, check.MOST_LABEL, open_low=True)
     drop = check.check_flag("drop", drop)
     grades = check.as_numbers("judgments", judgments, "of documents x assessors").copy()
     if grades.ndim != 2 or 0 in grades.shape:

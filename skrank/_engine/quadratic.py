@@ -119,8 +119,9 @@ class QuadraticTables(Tables):
             offset = check.as_table("QuadraticTables.offset", self.offset, 1, np.int64)
             object.__setattr__(self, "offset", offset)
         if self.ideal is not None:
-            both = (check.as_table("QuadraticTables.ideal", table, 1) for table in self.ideal)
-            object.__setattr__(self, "ideal", tuple(both))
+            both = tuple(check.as_table("QuadraticTables.ideal", table, 1) for table in self.ideal)
+            check.check_finite_table("QuadraticTables.ideal", np.concatenate(both))
+            object.__setattr__(self, "ideal", both)
 
     def check_fit(self, judgments: Judgments) -> None:
         """Refuse tables of a wrong size for the data, and codes of equal gain that differ in K."""

@@ -63,7 +63,9 @@ class Queries:
 
     @classmethod
     def from_sizes(cls, sizes: np.ndarray) -> Queries:
-        """Queries of consecutive rows, numbered from 0."""
+        """Queries of consecutive rows, numbered from 0; each has a row or more."""
+        if np.any(np.less(sizes, 1) | (np.mod(sizes, 1) != 0)):
+            raise ValueError("sizes must be whole numbers of at least 1, one for each query.")
         indptr = np.zeros(len(sizes) + 1, np.int64)
         np.cumsum(sizes, out=indptr[1:])
         return cls(np.arange(len(sizes)), indptr)

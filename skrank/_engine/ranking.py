@@ -69,7 +69,10 @@ class Ranking:
         ranking = cls.__new__(cls)
         ranking.judgments, ranking._codes_cache = judgments, {}
         queries, retrieved = judgments.queries, np.asarray(retrieved, np.int64)
-        order = np.arange(queries.n_rows) - np.repeat(queries.indptr[:-1], queries.sizes)
+        sizes = queries.sizes
+        if retrieved.shape != sizes.shape or np.any((retrieved < 0) | (retrieved > sizes)):
+            raise ValueError("retrieved must be a number of documents for each query.")
+        order = np.arange(queries.n_rows) - np.repeat(queries.indptr[:-1], sizes)
         ranked = RankedCodes.in_order(queries.ids, judgments.indptr, judgments.codes, retrieved)
         ranking._sorted = order.astype(np.int32), ranked
         return ranking

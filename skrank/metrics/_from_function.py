@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.judgments import Judgments
 from skrank._engine.metric import Metric
 from skrank._engine.names import registry
 from skrank._engine.parameters import flag
@@ -135,8 +134,7 @@ class FunctionMetric(ListMetric):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not callable(self.function):
-            what = "a function of ranked labels"
-            raise TypeError(f"metric_from_function takes {what}, not {self.function!r}.")
+            raise TypeError(f"metric_from_function takes a function, not {self.function!r}.")
         check.takes_unretrieved(self.function)
         check.check_free_name(check.check_metric_name(self.name), registry, type(self))
         bounds = check.check_range("value_range", self.value_range)
@@ -214,10 +212,6 @@ class GenericTables(Tables):
                 values.append(check.list_value(value, self.name, name, labels))
             out[query] = inverse[query] * float(orders[1] @ values)
         return out
-
-    def ideals(self, judgments: Judgments) -> np.ndarray:
-        """Raises: the best list is not known."""
-        raise TypeError(f"{self.name} is a function of one list: its best value is not known.")
 
 
 def _orders_of_ties(

@@ -55,8 +55,7 @@ class Compat(ListMetric):
 
     def tables(self, scale: Scale, k: int | None) -> GenericTables:
         """Tables whose function compares a list with its ideal ranking."""
-        labels = np.where(scale.judged, scale.labels, 0.0)
-        function = partial(_overlap, self)
+        labels, function = scale.labels, partial(_overlap, self)
         return GenericTables(str(self), function, labels, labels > 0, scale.unjudged, k)
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skrank import _validation as check
-from skrank._engine.judgments import Judgments
 from skrank._engine.names import register
 from skrank._engine.parameters import choice, number, parameter
 from skrank._engine.queries import RankedCodes
@@ -98,9 +97,6 @@ class _LevelTables(Tables):
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
         levels = self.levels
         return sum_in_order(level.values(ranked, inverse) for level in levels) / len(levels)
-
-    def ideals(self, judgments: Judgments) -> np.ndarray:
-        return self.levels[0].ideals(judgments)
 
 
 @register("iap")

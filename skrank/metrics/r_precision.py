@@ -63,8 +63,7 @@ class RPrecision(Metric):
         ranks = np.minimum(cutoff, scale.longest).astype(np.int64)
         steps = np.repeat([1.0, 0.0], scale.longest)
         worth = relevant.astype(np.float64)
-        ideal = (worth, np.ones(scale.longest))
-        return QuadraticTables(worth, steps, offset=scale.longest - ranks, ideal=ideal)
+        return QuadraticTables(worth, steps, offset=scale.longest - ranks)
 
     def values(self, sums: Counts, shown: Counts, relevant: Counts, total: Counts) -> Values:
         """Divided by the cut-off."""

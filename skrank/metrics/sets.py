@@ -242,8 +242,7 @@ class SetAP(RelevantSet):
         """The square of h: 1 for each relevant document shown, and 2 for each pair of them."""
         single = super().tables(scale, k)
         pairs = PairWorth(2.0 * single.u, single.gain, single.gain, np.multiply)
-        ideal = (single.gain, (2.0 * np.arange(scale.longest) + 1.0) * single.u)
-        return replace(single, pairs=pairs, ideal=ideal)
+        return replace(single, pairs=pairs)
 
     def counts(self, hits: Counts, shown: Counts, relevant: Counts, total: Counts) -> Ratio:
         """Divided by the number of documents shown times R."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import skrank
-from skrank.extending import Judgments, Queries, Ranking, plain_up_to
+from skrank.extending import Judgments, Queries, Ranking, measure, plain_up_to
 from tests.helpers.catalogue import CATALOGUE
 
 SIZES = np.array([1, 2, 9, 31, 33, 64, 120, 130, 256, 257, 400])
@@ -53,6 +53,20 @@ def test_the_order_is_that_of_a_stable_sort(kind, plain):
         best_first = -np.sort(-query)
         assert tied.tolist() == [0, *(best_first[1:] == best_first[:-1])]
     assert ranking.retrieved.tolist() == [np.sum(query > -np.inf) for query in by_query(scores)]
+
+
+def test_what_loops_would_read_beyond_or_mix_up_is_refused():
+    judgments, others = (Judgments([1, 0, 0, 1], Queries.from_sizes([2, 2])) for _ in range(2))
+    for sizes in ([2, 0, 2], [3, -1, 2], [1.5, 2.5]):
+        with pytest.raises(ValueError, match="sizes"):
+            Queries.from_sizes(sizes)
+    for retrieved in ([3, 1], [-1, 2], [2]):
+        with pytest.raises(ValueError, match="retrieved"):
+            Ranking.in_order(judgments, retrieved)
+    ap, ranking = skrank.metric("ap"), Ranking(judgments, [1, 2, 3, 4])
+    for bound, plan in ((others, ap), (judgments, ap.bind(others))):
+        with pytest.raises(ValueError, match="judgments"):
+            measure(bound, [ranking], [plan])
 
 
 # one metric of each name

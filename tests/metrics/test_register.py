@@ -108,6 +108,16 @@ def test_unregister():
         skrank.unregister("gap")
 
 
+@pytest.mark.parametrize("base", [skrank.metrics.NDCG, skrank.metrics.BPref])
+def test_a_subclass_does_not_have_the_name_of_its_base(base):
+    cls = dataclass(frozen=True, kw_only=True)(type("Toy", (base,), {"__module__": __name__}))
+    assert str(cls()) == "Toy"
+    skrank.register("toy")(cls)
+    skrank.unregister("toy")
+    assert str(cls()) == "Toy"
+    assert cls()([1, 0], [2, 1]) == 1
+
+
 @pytest.mark.parametrize(
     "value",
     [
@@ -193,6 +203,12 @@ def test_parts_of_tables_that_are_no_array_of_their_size(part, given):
         (lambda scale, u: paired(scale, u, offset=[1]), "offset"),
         (lambda scale, u: CascadeTables(scale.labels, u), r"CascadeTables\.stop"),
         (lambda scale, u: CascadeTables(scale.labels / 2, [1, 0, 1]), r"CascadeTables\.phi"),
+        (lambda scale, u: CascadeTables(scale.labels / 2, [1, 0, -1]), r"CascadeTables\.phi"),
+        (lambda scale, u: QuadraticTables(GAIN, u, ideal=(GAIN, INF * u)), r"Tables\.ideal"),
+        (
+            lambda scale, u: PreferenceTables(GAIN, np.full((3, 3), 0.5), [1], [1], "total", 3),
+            r"PreferenceTables\.lack",
+        ),
     ],
 )
 def test_tables_that_contradict_each_other(make, named):
