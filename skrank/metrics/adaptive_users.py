@@ -10,7 +10,6 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.elementwise import powers
-from skrank._engine.judgments import Judgments
 from skrank._engine.names import register
 from skrank._engine.parameters import choice, number, parameter
 from skrank._engine.queries import RankedCodes
@@ -54,10 +53,6 @@ class ReaderTables(Tables):
         """Value of each query times `inverse`."""
         form = Reader(readers.MODELS.index(self.kernel), self.gain, self.limit, self.goal)
         return strict_values(self.kernel, readers.values, form, ranked, inverse)
-
-    def ideals(self, judgments: Judgments) -> np.ndarray:
-        """Sum of the gains of all documents of each query."""
-        return judgments.totals(self.gain)
 
 
 class ReaderModel(UserModel):
@@ -214,6 +209,11 @@ class NearlyERR(UserModel, ListMetric):
     patience: str = choice("rbp", ("all", "rank", "rbp", "insq"))
     p: float = parameter(0.9, check.check_persistence)
     T: float = number(1.0, 0, 1e6, open_low=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.p != 0.9 and self.patience != "rbp") or (self.T != 1 and self.patience != "insq"):
+            raise ValueError(f"{self}: p is for patience='rbp', and T for patience='insq' only.")
 
     def tables(self, scale: Scale, k: int | None) -> GenericTables:
         """Tables whose function is the mean gain of a list."""

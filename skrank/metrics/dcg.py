@@ -108,6 +108,11 @@ class DCG(Metric):
     discount: Discount = parameter("log2", _check_discount)
     base: float = number(2.0, 1, 1e6, open_low=True)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.base != 2 and self.discount != "jk":
+            raise ValueError(f"base={self.base} has no effect without discount='jk': leave it out.")
+
     def discount_at(self, rank: np.ndarray) -> np.ndarray:
         """Discount of each rank; the first rank is 1."""
         if not isinstance(self.discount, str):

@@ -129,7 +129,8 @@ def make_lists(
     True
     """
     rng = np.random.default_rng(check.check_random_state(random_state))
-    counts = {"n_queries": n_queries, "longest": longest, "grades": grades, "levels": levels or 1}
+    counts = {"n_queries": n_queries, "longest": longest, "grades": grades}
+    counts |= {} if levels is None else {"levels": levels}
     for name, value in counts.items():
         check.check_repeats(name, value, "a size of the lists")
     for name, share in (("unjudged", unjudged), ("missing", missing)):

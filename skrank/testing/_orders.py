@@ -1,4 +1,4 @@
-"""Reference implementations of swaps and of orders of ties, for one list.
+"""Reference implementations of orders of ties, for one list.
 
 In this file, a metric is a function ``metric(ranked, unretrieved=())`` of labels in rank order,
 None for a document that was not judged, and of the labels of judged documents that the list does
@@ -15,13 +15,6 @@ from typing import Any, TypeAlias, TypeVar
 Labels: TypeAlias = list[float | None]
 Literal: TypeAlias = Callable[..., float | None]
 T = TypeVar("T")
-
-
-def swap_delta(metric: Callable[..., float], labels: Sequence[Any], a: int, b: int) -> float:
-    """metric(list with ranks a and b exchanged) - metric(list); ranks from 1."""
-    swapped = list(labels)
-    swapped[a - 1], swapped[b - 1] = swapped[b - 1], swapped[a - 1]
-    return metric(swapped) - metric(list(labels))
 
 
 def ranking(scores: Sequence[float]) -> list[int]:

@@ -14,7 +14,6 @@ from skrank.testing._lists import without_nan as without_nan
 from skrank.testing._orders import missing as missing
 from skrank.testing._orders import ranking as ranking
 from skrank.testing._orders import stable as stable
-from skrank.testing._orders import swap_delta as swap_delta
 from skrank.testing._orders import tie_expectation as tie_expectation
 from skrank.testing._orders import tie_orders as tie_orders
 from skrank.testing._properties import close as close

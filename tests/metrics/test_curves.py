@@ -79,6 +79,7 @@ def test_grades_of_assessors(grades, options, expected):
         (lambda: aggregate_judgments([[3, -1]]), "grade -1 of assessor 1 in row 0"),
         (lambda: aggregate_judgments([1, 2]), "assessor"),
         (lambda: aggregate_judgments([[1, 2]], method="most"), "method='most'"),
+        (lambda: aggregate_judgments([[1, 2]], threshold=0), "threshold=0"),
         (lambda: graded_precision_recall_curve([0, 0], [2, 1]), "relevant"),
     ],
 )

@@ -4,6 +4,7 @@ from collections import OrderedDict
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -57,6 +58,7 @@ def test_texts_arguments_and_cut_offs_give_the_metric(text, metric):
         (GAP(thresholds=[0.3, 0.7], k=5), "gap(thresholds=[0.3,0.7])@5"),
         (GAP(thresholds=[1 / 3, 2 / 3]), f"gap(thresholds=[{1 / 3!r},{2 / 3!r}])"),
         (NDCG(gain=OrderedDict([(2, 5), (0, 0)])), "ndcg(gain={0.0:0.0,2.0:5.0})"),
+        (NDCG(gain=pd.Series([5, 0], index=[2, 0])), "ndcg(gain={0.0:0.0,2.0:5.0})"),
         (Precision(k=np.int64(3), rel=np.float32(2)), "precision(rel=2.0)@3"),
     ],
 )

@@ -69,6 +69,9 @@ def test_texts(text, named):
         ("rr", {"ruler": [1, 2]}, "ruler"),
         ("rr", {"ruler": [2, 1]}, "ruler=2.0"),
         ("rr", {"ruler": 5}, "ruler"),
+        ("ndcg", {"base": 3}, "base=3.*'jk'"),
+        ("nearly_err", {"T": 2}, "'insq'"),
+        ("nearly_err(patience=all)", {"p": 0.5}, "'rbp'"),
         ("gap", {"single_precision": "no"}, "single_precision="),
     ],
 )

@@ -108,7 +108,12 @@ class OfSizes(OfTables):
 
 @pytest.mark.parametrize(
     ("metric", "error", "named"),
-    [(OfGrades(), ValueError, "label 3"), (OfSizes(), TypeError, "reads_judgments")],
+    [
+        (OfGrades(), ValueError, "label 3"),
+        (OfSizes(), TypeError, "reads_judgments"),
+        (skrank.metric("rbp", gain=[0, 0, 0, 0]), ValueError, r"rbp.*gain of 3"),
+        (skrank.metric("utility", n_documents=2), ValueError, "n_documents=2.* 3 documents"),
+    ],
 )
 def test_what_tables_may_read(metric, error, named):
     """Labels up to the highest grade of the metric, and numbers of queries if they are asked."""

@@ -7,7 +7,7 @@ import pytest
 
 import skrank
 from skrank.extending import QuadraticTables, discounts
-from skrank.testing import check_metric
+from skrank.testing import check_metric, make_lists
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +47,11 @@ def test_it_has_all_properties():
     assert set(held) ^ set(check_metric("square_rank")) == {DEFINITION, IDEAL}
     assert held == check_metric("sqr@2", definition)
     assert held == check_metric(SquareRank(ties="stable", empty="raise"), definition)
+
+
+def test_lists_without_a_score_are_refused():
+    with pytest.raises(ValueError, match="levels=0"):
+        make_lists(0, levels=0)
 
 
 def broken(**changes):
@@ -96,5 +101,5 @@ IDEAL = "cutoffs cut the ideal list"
     ],
 )
 def test_mistakes_are_found(changes, known, message):
-    with pytest.raises(AssertionError, match=f"square_rank does not hold: {message}"):
+    with pytest.raises(AssertionError, match=f"Broken does not hold: {message}"):
         check_metric(broken(**changes), known)

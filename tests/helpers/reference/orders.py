@@ -2,10 +2,17 @@
 
 import math
 
-from tests.helpers.engine import ranking, swap_delta
+from tests.helpers.engine import ranking
 from tests.helpers.engine import without_nan as from_array
 
-__all__ = ["change_by_swap", "from_array", "lambdas"]
+__all__ = ["change_by_swap", "from_array", "lambdas", "swap_delta"]
+
+
+def swap_delta(metric, labels, a, b):
+    """metric(list with ranks a and b exchanged) - metric(list); ranks from 1."""
+    swapped = list(labels)
+    swapped[a - 1], swapped[b - 1] = swapped[b - 1], swapped[a - 1]
+    return metric(swapped) - metric(list(labels))
 
 
 def change_by_swap(numerator, labels, /, *, k=None, truncation_level=None, **parameters):
