@@ -130,7 +130,7 @@ def eval_metric(*metrics: str | Metric, max_grade: int | None = None) -> _LightG
     {'gap@2': 0.833, 'err': 0.902}
     """
     adapters.import_booster("lightgbm")
-    return _LightGBMMetric(metrics, check.check_max_grade(max_grade))
+    return _LightGBMMetric(metrics, max_grade)
 
 
 # LightGBM's scikit-learn estimators choose the arguments of a callable by its number of parameters:

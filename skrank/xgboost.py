@@ -118,7 +118,7 @@ def eval_metric(*metrics: str | Metric, max_grade: int | None = None) -> _XGBoos
     [('rr', 0.75), ('gap@1', 0.5)]
     """
     adapters.import_booster("xgboost")
-    return _XGBoostMetric(metrics, check.check_max_grade(max_grade))
+    return _XGBoostMetric(metrics, max_grade)
 
 
 def early_stopping(

@@ -191,7 +191,7 @@ class MetricCallable:
         self.metrics = tuple(dict.fromkeys(metric(name) for name in metrics))
         if not self.metrics:
             raise ValueError("eval_metric() has no metric: name one or more, such as 'gap@10'.")
-        self.max_grade = max_grade
+        self.max_grade = check.check_max_grade(max_grade)
         self._plans = PerDataSet()
 
     def __reduce__(self) -> Reduced:

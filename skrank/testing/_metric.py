@@ -238,16 +238,26 @@ def swaps_change_it_as_its_tables_say(case: Case) -> None:
             close(np.array(sums) * plan.slope()[0], _deltas(value, labels), 1e-10)
 
 
+def _depends_on_order(metric: Metric) -> bool:
+    data, on_scale = judged_lists(3), metric.on_scale(3)
+    reverse = per_query(on_scale, data.with_scores(-data.scores))
+    return not np.allclose(per_query(on_scale, data), reverse, equal_nan=True)
+
+
+def all_orders_have_one_value(case: Case) -> None:
+    """Without a cut-off, the order of a list does not change the value of an orderless metric."""
+    assume(case.settled.orderless and case.settled.k is None, "its value depends on the order")
+    hold(not _depends_on_order(case.settled), "the order does: set orderless = False")
+
+
 def boosters_train_on_it(case: Case) -> None:
     """LightGBM and XGBoost get the gradients of LambdaRank."""
     try:
         objective = LambdaRank(case.metric, tie_order="stable")
     except ValueError:
         raise Inapplicable("LambdaRank does not train on it") from None
-    data, settled = judged_lists(3), case.settled.on_scale(3)
-    reverse = per_query(settled, data.with_scores(-data.scores))
     no_order = "the order of a list does not change its value: set orderless = True"
-    hold(not np.allclose(per_query(settled, data), reverse, equal_nan=True), no_order)
+    hold(_depends_on_order(case.settled), no_order)
     check_boosters(objective.on_scale(3))
 
 
@@ -293,6 +303,7 @@ PROPERTIES = [
     the_order_of_rows_does_not_matter,
     queries_are_measured_alone,
     swaps_change_it_as_its_tables_say,
+    all_orders_have_one_value,
     boosters_train_on_it,
     its_name_parses_back,
     copies_are_equal,

@@ -97,6 +97,7 @@ IDEAL = "cutoffs cut the ideal list"
         ({"tables": prefers_low_grades, **PLAIN}, None, "ideal lists are best"),
         ({"tables": sees_rows, "reads_judgments": True, **PLAIN}, None, "ties count as the mean"),
         ({"value_range": (0.5, 1)}, None, RANGE),
+        ({"orderless": True}, None, "all orders have one value"),
         ({"__eq__": lambda self, other: self is other}, None, "copies are equal"),
     ],
 )
