@@ -59,6 +59,9 @@ class Campaign(ABC):
                 "table, with -inf for documents that a run did not retrieve."
             )
         check.check_kind("design (what skrank.active.Design returns)", design, Design)
+        named = {f"scores of {name}": s for name, s in zip(self._names, vectors, strict=True)}
+        named |= {"groups": groups, "label_model": label_model, "labels": design.labels}
+        check.check_same_index(**named, items=design.items, costs=design.costs)
         self._n_rows = len(check.as_vector("scores", vectors[0]))
         seed = check.check_random_state(random_state) % 2**32
         documents = random_labels(
@@ -79,8 +82,11 @@ class Campaign(ABC):
                 "skrank.evaluate, which needs no campaign."
             )
         self._costs = cost_per_query(design.costs, self._pool, is_open, self._n_rows)
-        center = design.center
-        self._moments = documents.moments(design.n_label_draws, seed, self._p, center)
+        n_draws, center = design.n_label_draws, design.center
+        check.check_repeats("n_label_draws", n_draws, "random label vectors per query")
+        if center is not None:  # its square is finite
+            center = check.check_number("center", center, -1e100, 1e100)
+        self._moments = documents.moments(n_draws, seed, self._p, center)
         if center is None or len(self._names) > 2:  # moments of more rankers have used the center
             center = self._moments.center(self._p)
         costs = np.where(self._is_known, 1.0, self._costs)  # known queries are not drawn
@@ -126,7 +132,7 @@ class Campaign(ABC):
 
     @property
     def metric(self) -> Metric:
-        """The metric, with ``empty=0`` if it is not normalised: then every query counts."""
+        """The metric, with ``empty=0`` if its moments are exact: then every query counts."""
         return self._graded.metric
 
     @property
@@ -328,7 +334,8 @@ class Campaign(ABC):
         p, draws, deviation = self._p, self._order[:n_draws], self._moments.deviation(self._p)
         mean = mean_of(
             values, draws, p, self._q, deviation=deviation if estimator == "assisted" else None,
-            known=self._is_known, all_count=self.metric.empty != "skip",
+            known=self._is_known,
+            all_count=self.metric.empty != "skip" or not self.metric.needs_relevant,
         )  # fmt: skip
         complete = n_draws == len(self._order)
         n_typical = float(mean.n_counted)  # in numbers of queries of average cost: see `Estimate`
@@ -350,7 +357,7 @@ class Campaign(ABC):
             n_waiting=len(self._labels) - n_draws,
             cost=float(self._costs[list(self._labels)].sum()), passive_cost=passive,
             complete=complete, names=tuple(self._names[ranker] for ranker in rankers),
-            caution=None if complete and mean.n_counted else caution,
+            caution=None if complete and not math.isnan(value) else caution,
         )  # fmt: skip
         return estimate, sure
 

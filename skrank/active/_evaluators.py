@@ -33,10 +33,10 @@ class ActiveEvaluator(Campaign):
     groups : array-like of shape (n_rows,), optional
         Query of each row; default: the index level "qid" of `scores`.
     metric : str or Metric
-        The metric to estimate. Metrics that are not normalised (DCG, ERR, ...) count every query,
-        and are 0 for queries without a relevant document, as in the paper. Normalised metrics (AP,
-        nDCG, ...) follow ``empty``, "skip" by default: the mean is over queries with a relevant
-        document.
+        The metric to estimate. Sums over ranks that are not normalised (DCG, precision@k, ...) and
+        cascades (ERR, ...) count every query, and are 0 for queries without a relevant document, as
+        in the paper. Other metrics (AP, nDCG, recall, ...) follow ``empty``, "skip" by default: the
+        mean is over queries with a relevant document.
     label_model : "uniform", array-like of shape (n_rows, n_grades), or DataFrame
         Probability of each grade per row: equal for all grades, or given. The columns of a
         DataFrame are grades, as in ``DataFrame(model.predict_proba(X), columns=model.classes_)``.
@@ -170,10 +170,10 @@ class ActiveComparator(Campaign):
             rankers = cast("Sequence[ArrayLike]", scores)
             scores = {f"ranker {number}": ranker for number, ranker in enumerate(rankers, start=1)}
         names, values = tuple(map(str, scores)), list(scores.values())
-        if len(values) < 2:
+        if len(set(names)) < max(2, len(names)):
             raise ValueError(
-                f"a comparison needs two or more rankers, but scores has {len(values)}: pass "
-                "{'old': scores, 'new': scores}."
+                "a comparison needs two or more rankers of different names, but scores has "
+                f"{check.brief(names)}: pass {{'old': scores, 'new': scores}}."
             )
         return names, values
 

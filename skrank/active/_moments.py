@@ -103,27 +103,24 @@ class GradedMetric:
     def of(cls, metric: Metric, grades: np.ndarray, longest: int) -> GradedMetric:
         """A metric on ascending `grades`, for lists of at most `longest` documents.
 
-        Without a normaliser, ``empty=0`` (Sawade et al. 2013): labels of the first ranks do not
-        show whether the query has a relevant document at all.
+        With a formula, ``empty=0`` (Sawade et al. 2013): the labels of the first ranks, which are
+        all that campaigns request, do not show whether the query has a relevant document at all.
         """
-        if metric.average != "macro":
-            raise ValueError(f"{metric} is not a mean over queries: choose average='macro'.")
-        unnormalised = metric.ideal_cutoff == 0
-        allowed = ("skip", 0) if unnormalised else ("skip", 0, 1)
-        if metric.needs_relevant and metric.empty not in allowed:
-            raise ValueError(f"{metric}: choose empty from {allowed}.")
         max_grade = getattr(metric, "max_grade", None) or check.highest_grade(grades)
         example = np.resize(grades, max(longest, len(grades)))  # a list with all grades
         judgments = Judgments(example, Queries.single(len(example)))
         tables = metric.bind(judgments, max_grade=max_grade).tables
         code = np.searchsorted(judgments.labels, grades)
         family, gain, weight = None, np.empty(0), np.empty(0)
-        factor = _constant_factor(metric) if unnormalised else None
+        factor = _constant_factor(metric)
         if factor is not None and isinstance(tables, CascadeTables):
             family, gain, weight = "cascade", tables.stop[code], factor * tables.phi
         elif factor is not None and isinstance(tables, QuadraticTables) and tables.pairs is None:
             family, gain, weight = "linear", tables.gain[code], factor * tables.u
-        computed = replace(metric, empty=0) if unnormalised else metric
+        allowed = ("skip", 0, 1) if family is None else ("skip", 0)
+        if metric.needs_relevant and metric.empty not in allowed:
+            raise ValueError(f"{metric}: choose empty from {allowed}.")
+        computed = metric if family is None else replace(metric, empty=0)
         weight = np.trim_zeros(weight, "b")[:longest]
         return cls(computed, grades, max_grade, family, gain, weight)
 
@@ -136,12 +133,22 @@ class GradedMetric:
 def _constant_factor(metric: Metric) -> float | None:
     """The factor a, if the value of each list is a times the sum of the kernel, else None.
 
-    Tested with four lists of different lengths and numbers of relevant documents.
+    Values are linear in the sum: 0 and 1 are tested, with four lists of different lengths and
+    numbers of relevant documents.
+
+    Raises
+    ------
+    ValueError
+        If the mean over queries is not arithmetic, or lists have different weights in it.
     """
     retrieved, relevant = np.array([1.0, 1.0, 3.0, 7.0]), np.array([1.0, 2.0, 1.0, 5.0])
     counts = retrieved, relevant, np.array([1.0, 2.0, 1e6, 1e6])  # and judged documents
-    (at_0, _), (at_1, _) = (metric.values(np.full(4, x), *counts) for x in (0.0, 1.0))
-    return float(at_1[0]) if np.all(at_1 == at_1[0]) and not np.any(at_0) else None
+    (at_0, query_weights), (at_1, _) = (metric.values(np.full(4, x), *counts) for x in (0.0, 1.0))
+    if metric.average != "macro" or (query_weights is not None and np.ptp(query_weights) > 0):
+        raise ValueError(f"{metric} is not a plain mean over queries: choose average='macro'.")
+    if metric.ideal_cutoff != 0 or metric.reads_judgments or np.any(at_0 != 0):
+        return None
+    return float(at_1[0]) if np.all(at_1 == at_1[0]) else None
 
 
 def label_probabilities(
@@ -186,8 +193,8 @@ def _assumed_grades(labels: ArrayLike | None) -> np.ndarray:
     if len(known):
         return np.unique([*range(int(known.max()) + 1), 1.0, *known])
     warn(
-        "grades 0 to 4 are assumed: pass all grades that a label may have, grades=range(5) or, for "
-        "a campaign, design=Design(grades=range(5))."
+        "grades 0 to 4 are assumed: pass all grades that a label may have, such as "
+        "design=Design(grades=range(5))."
     )
     return np.arange(5.0)
 
@@ -238,7 +245,6 @@ class RandomLabels:
                 errors.append(result.squared_error(result.center(p) if center is None else center))
             return Moments(ids, ones, zero, np.mean(errors, axis=0), result.method)
         if self.graded.family is None:
-            n_draws = check.check_repeats("n_draws", n_draws, "random label vectors per query")
             mass, first, second = _monte_carlo(self, n_draws, seed)
             return Moments(ids, mass, first, second, "monte-carlo")
         first, second = _linear(self) if self.graded.family == "linear" else _cascade(self)

@@ -63,7 +63,8 @@ def test_asking_again_gives_the_same_queries_until_they_are_labelled():
 
 
 @pytest.mark.parametrize(
-    "name", ["dcg", "dcg@3", "ap", "ap(empty=0)", "gap", "ndcg@5", "q", "rbp(p=0.5)"]
+    "name",
+    ["dcg", "dcg@3", "ap", "ap(empty=0)", "gap", "ndcg@5", "q", "rbp(p=0.5)", "recall@3", "judged"],
 )
 def test_the_value_of_a_pool_that_is_labelled_is_exact(name):
     """Metrics that are not normalised (DCG, RBP) count queries without a relevant document."""
@@ -164,6 +165,14 @@ def test_known_labels_are_not_asked_and_are_in_the_estimate(estimator):
     assert campaign.estimate(estimator=estimator).value == pytest.approx(truth)
 
 
+def test_known_labels_alone_may_make_the_mean():
+    design = Design(grades=[0, 1], labels=[1, 0, np.nan, np.nan])
+    campaign = ActiveEvaluator([2.0, 1, 2, 1], [0, 0, 1, 1], metric="ap", design=design)
+    campaign.tell(campaign.next_query(), [0, 0])
+    found = campaign.estimate()
+    assert (found.value, found.complete, found.caution) == (1, True, None)
+
+
 def test_known_labels_of_single_documents_are_not_asked():
     labels = np.where(np.arange(len(data.qid)) % 2, data.relevance, np.nan)
     campaign = evaluator(labels=labels, costs=np.full(len(data.qid), 2.0))
@@ -187,6 +196,8 @@ def test_a_budget_below_typical_costs_warns_before_labels_are_bought():
 
 
 # errors
+
+BACKWARDS = range(len(data.qid))[::-1]
 
 
 def test_wrong_labels_raise_and_leave_the_campaign_unchanged():
@@ -239,6 +250,15 @@ def test_wrong_labels_raise_and_leave_the_campaign_unchanged():
         ({"scores": np.full(len(data.qid), -np.inf)}, "query"),
         ({"labels": np.full(len(data.qid), 7.0)}, "label 7 of row 0"),
         ({"labels": data.relevance}, "label"),
+        ({"center": 1e200}, "center="),
+        ({"n_label_draws": 0}, "n_label_draws=0"),
+        *(
+            (
+                {"scores": pd.Series(SCORES["old"]), name: pd.Series(BACKWARDS, BACKWARDS)},
+                f" {name} ",
+            )
+            for name in ("labels", "items", "costs")
+        ),
     ],
 )
 def test_a_campaign_cannot_start_wrongly(options, message):

@@ -191,6 +191,13 @@ CERTAIN = np.eye(5)[data.relevance]
 FOUR = [1.0, 2.0, 3.0, 4.0], [0, 0, 1, 1]
 
 
+class Weighted(skrank.metrics.DCG):
+    """DCG whose mean weights queries by their numbers of relevant documents."""
+
+    def values(self, sums, shown, relevant, total):
+        return sums, relevant
+
+
 def dcg(**given):
     return lambda: ActiveEvaluator(*FOUR, **{"metric": "dcg"} | given)
 
@@ -206,6 +213,9 @@ def dcg(**given):
         (dcg(design=Design(grades=[0, 2, 1])), "grades"),
         (dcg(label_model=np.full((4, 3), 1 / 3), design=Design(grades=[0, 1])), "grade 2"),
         (dcg(metric="ap(average=geometric)", design=Design(grades=[0, 1])), "geometric"),
+        (dcg(metric=Weighted(), design=Design(grades=[0, 1])), "mean"),
+        (lambda: simulate(*PAIR, 5, moments=evaluator().moments), "moments has 60 queries"),
+        (lambda: comparator(scores={1: SCORES["old"], "1": SCORES["new"]}), "different names"),
     ],
 )
 def test_bad_input_is_refused(call, named):
