@@ -208,7 +208,7 @@ def rank_codes(
 
     Returns, by rank, the position of the document in its query, and the codes. If `start` has the
     positions that a call with similar scores returned, the sort starts from them, which takes less
-    time, and overwrites them.
+    time, and overwrites them. The result is the same: ties are in the order of rows.
     """
     order = np.empty(len(scores), np.int32) if start is None else start
     tied, retrieved = np.empty(len(codes), np.uint8), np.empty(len(queries), np.int64)

@@ -272,10 +272,10 @@ def check_descending(parameter: str, values: Sequence[float]) -> None:
 
 
 def check_gains(parameter: str, gains: Sequence[float]) -> None:
-    """Check that gains, in the order of their labels, are at least 0 and do not fall."""
-    if min(gains) < 0 or any(b < a for a, b in pairwise(gains)):
+    """Check that gains do not fall, in the order of their labels, and that sums are finite."""
+    if min(gains) < 0 or max(gains) > 1e300 or any(b < a for a, b in pairwise(gains)):
         raise ValueError(
-            f"{parameter}={brief(gains)} must be at least 0 and must not fall as labels rise."
+            f"{parameter}={brief(gains)} must be from 0 to 1e300 and must not fall as labels rise."
         )
 
 

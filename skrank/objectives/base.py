@@ -113,7 +113,7 @@ class Objective(Parameterised, ABC):
         Parameters
         ----------
         relevance : array-like of shape (n_rows,)
-            Labels, at least 0; NaN = not judged.
+            Labels, at least 0; NaN = not judged, and has the gradient of label 0.
         scores : array-like of shape (n_rows,)
             Finite scores.
         groups : array-like of shape (n_rows,), optional

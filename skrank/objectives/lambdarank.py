@@ -28,7 +28,8 @@ from skrank.metrics.sets import HitsMetric, RelevantSet
 from skrank.objectives._bound import BoundObjective
 from skrank.objectives.base import Objective
 
-# Largest range of sigmoid * score in a query for which exp of centred scores does not overflow.
+# Largest range of sigmoid * score in a query for which exp of centred scores does not overflow, nor
+# does its product with the divisor 0.01 + |s_i - s_j|, which is at most 13,000 then.
 _WIDEST = {np.float32: 150.0, np.float64: 1300.0}
 
 _SURELY_FITS = 1e30  # smaller gradients fit single precision: they need no check
@@ -38,7 +39,8 @@ def refusal(chosen: Metric) -> str | None:
     """Why LambdaRank does not train on a metric, and the remedy; None if it does."""
     if chosen.strict or isinstance(chosen, (PreferenceMetric, ListMetric)):
         return "it has no closed form for swaps of documents: train on gap, ap or insq."
-    is_count = isinstance(chosen, HitsMetric) and not isinstance(chosen, RelevantSet)  # or "judged"
+    # counts, and the share of judged documents
+    is_count = isinstance(chosen, HitsMetric) and not isinstance(chosen, RelevantSet)
     if is_count or not chosen.greater_is_better:
         return "it is a count, or does not rise with relevance: train on ap, or on precision@k."
     if chosen.orderless and chosen.k is None:
@@ -71,7 +73,7 @@ class PairObjective(Objective):
 
     @property
     def ideal_cutoff(self) -> int | None:
-        """Cut-off of the best value: the lower of k and the truncation level; 0: no best value."""
+        """Cut-off of the best list: the lower of k and the truncation level; 0 if none divides."""
         if self.metric.ideal_cutoff == 0:
             return 0
         return min(filter(None, (self.metric.k, self.truncation_level)), default=None)
@@ -162,13 +164,14 @@ class BoundPairs(BoundObjective):
         judgments = plan.judgments
         self.queries, self.codes = judgments.queries, judgments.codes
         self.truncation = objective.truncation_level or self.queries.longest
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"):  # `check_learnable` refuses infinity
             self.inverse = plan.inverse_ideal(objective.ideal_cutoff) * plan.slope()
         check.check_learnable(self.inverse, plan.metric, self.queries)
         self.weight = check.check_training_weights(weights, self.queries)
         self.score_norm = objective.norm in (True, "score")
         self.sum_norm = objective.norm in (True, "sum")
-        self.order: np.ndarray | None = None  # of the last call, from which the next sort starts
+        # of the last call: the next sort starts from it, which saves time and changes nothing
+        self.order: np.ndarray | None = None
         self.totals = np.zeros(len(self.queries))  # kernels leave out queries without gradients
 
     @compiled()  # kernels run compiled even for few rows, since training calls them many times

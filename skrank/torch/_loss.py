@@ -12,7 +12,7 @@ from torch.autograd.function import once_differentiable
 from skrank import _validation as check
 from skrank.extending import plain_up_to
 from skrank.metrics import Metric
-from skrank.objectives import LambdaRank, Objective, Softmax, as_objective
+from skrank.objectives import LambdaRank, Objective, Softmax, SoftRank, as_objective
 from skrank.torch._batch import Batch, Values
 from skrank.torch._native import Terms, native_losses, why_no_native_path
 
@@ -233,7 +233,8 @@ def kernel_losses(
     grad, hess = np.zeros((2, len(scores)), real)
     for weight, term in terms:
         bound: Any = term.bind(judgments, max_grade=max_grade)
-        if term.is_function or isinstance(term, Softmax):  # random gains change between calls
+        # with random gains or a relative sigma, the loss is a value, but not `is_function`
+        if term.is_function or isinstance(term, (Softmax, SoftRank)):
             value = bound.losses(scores, grad, hess)
         else:
             bound.gradient(scores, grad, hess)

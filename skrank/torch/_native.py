@@ -122,7 +122,10 @@ def _ranked(objective: LambdaRank, queries: Dense) -> torch.Tensor:
 
 
 def _drawn(seed: int, queries: Dense) -> torch.Tensor:
-    """A random number of 31 bits for each document, which depends on its score and place."""
+    """A random number of 31 bits for each document, which depends on its score and place.
+
+    Unlike in the kernels, not on the number of the query: lists of equal scores are shuffled alike.
+    """
     scores = queries.scores + 0.0  # -0.0 becomes 0.0
     bits = scores.view(torch.int32 if scores.dtype == torch.float32 else torch.int64).long()
     places = torch.arange(scores.shape[1], device=scores.device)
@@ -154,7 +157,7 @@ def softrank(objective: SoftRank, queries: Dense) -> Losses:
         value = (0.5 * gain + (above * k).sum(1)) / rank
         along = (k - value[:, None]) / rank[:, None]  # derivative by P_ij
     else:  # sum_j gain_j (d + d'' variance_j / 2), d = ln 2 / ln(shift + rank_j)
-        rank = rank + (shift_of(objective.metric) or 0.0)
+        rank = rank + (shift_of(objective.metric) or 0.0)  # never None: DCG or nDCG
         variance, log = (above * (1.0 - above)).sum(1) - 0.25, torch.log(rank)
         d, unit = gain * math.log(2.0) / log, 1.0 / (rank * log)
         second, third = d * (log + 2) * unit**2, -d * (2 * log**2 + 6 * log + 6) * unit**3

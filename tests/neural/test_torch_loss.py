@@ -66,6 +66,12 @@ def test_gradients_are_those_of_the_first_round_of_training(objective, path):
         close(found.double(), torch.tensor(grad) / (len(offsets) - 1), share)
 
 
+@pytest.mark.parametrize("objective", NATIVE, ids=named)
+def test_both_paths_have_the_same_loss(objective):
+    losses = [RankingLoss(objective, max_grade=4, path=path) for path in ("kernels", "native")]
+    torch.testing.assert_close(*(loss(*make(torch.float64)) for loss in losses))
+
+
 @every_path
 @pytest.mark.parametrize("objective", FUNCTIONS, ids=named)
 def test_gradients_are_finite_differences(objective, path):

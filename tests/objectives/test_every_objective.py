@@ -89,7 +89,7 @@ REFUSED = [
     (Softmax, "gain", "log"),
     (SquaredError, "centered", "no"),
     (SquaredError, "max_grade", 0),
-    *((SquaredError, "gain", gain) for gain in ([0, 2, 1], {0: 0, 2: 0})),
+    *((SquaredError, "gain", gain) for gain in ([0, 2, 1], {0: 0, 2: 0}, [0, 1e301])),
     (partial(SquaredError, [0, 1, 3]), "max_grade", 2),
     (SoftRank, "sigma", 0),
     (SoftRank, "relative", "yes"),
