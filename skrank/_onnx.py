@@ -217,7 +217,7 @@ def _signed_log(graph: _Graph, X: str, center: np.ndarray, scale: np.ndarray) ->
 def _estimated(graph: _Graph, step: RidgeImputer, X: str) -> str:
     """Columns with estimates, or medians, in place of NaN, and indicators of NaN."""
     is_nan = graph.node("IsNaN", X)
-    estimates: str | np.ndarray = step.fill_
+    estimates: str | np.ndarray = step.fill_.astype(np.float64)  # float32 as the training rows
     if step.weights_ is not None and step.deviation_ is not None and step.mean_ is not None:
         standard = graph.node("Div", graph.node("Sub", X, step.mean_), step.deviation_)
         standard = graph.node("Where", is_nan, 0.0, standard)

@@ -101,6 +101,9 @@ def test_features_of_linear_rankers(features, path):
     rows = pd.DataFrame(heavy).add_prefix("f")
     expected = (fitted := LinearRanker(features=features).fit(rows, Y)).predict(rows)
     np.testing.assert_allclose(served(fitted, heavy, path), expected, rtol=1e-9, atol=1e-9)
+    single = LinearRanker(features=features).fit(X.astype(np.float32), Y)  # medians replace NaN
+    expected = single.predict(HOLES.astype(np.float32))
+    np.testing.assert_allclose(served(single, HOLES, path), expected, rtol=1e-4, atol=1e-4)
 
 
 def test_transformers_of_linear_rankers(path):
