@@ -43,7 +43,7 @@ def predicted_scores(
     if response_method == "auto":  # a regressor may inherit a method `predict_proba`
         regressor = hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator)
         methods = ("predict",) if regressor else RESPONSES
-        response_method = next(name for name in methods if hasattr(estimator, name))
+        response_method = next((name for name in methods if hasattr(estimator, name)), "predict")
     params = {}
     if groups is not None and sklearn.get_config()["enable_metadata_routing"]:
         routing = get_routing_for_object(estimator)

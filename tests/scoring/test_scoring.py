@@ -139,6 +139,8 @@ def test_predictions_that_are_not_one_score_per_row_raise(data, y):
             scorer("gap")(model, data.X, y)
     with pytest.raises(ValueError, match="response_method"):
         scorer("gap", response_method="score")
+    with pytest.raises(AttributeError, match="predict"):
+        scorer("gap")(StandardScaler().fit(data.X), data.X, y)
 
 
 def test_groups_from_every_source_give_the_same_score(data, y, ridge):
