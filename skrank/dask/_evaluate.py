@@ -82,58 +82,67 @@ def evaluate(
     pieces = aligned_partitions(
         relevance=relevance, **by_name(systems), groups=groups, sample_weight=sample_weight
     )
-    summary = dask.delayed(_summary, pure=False)
+    summary = dask.delayed(_summary)
     columns = ((piece["relevance"], piece["groups"]) for piece in pieces)
     summaries = dask.compute(*(summary(number, *pair) for number, pair in enumerate(columns)))
-    check_unsplit_queries([ids for ids, _ in summaries])
-    if not any(len(ids) for ids, _ in summaries):
+    check_unsplit_queries([ids for ids, *_ in summaries])
+    filled = [number for number, (ids, *_) in enumerate(summaries) if len(ids)]
+    if not filled:
         raise ValueError("relevance is empty: there is no document to rank.")
-    labels = np.unique(np.concatenate([labels for _, labels in summaries]))  # at most one NaN
-    known = Judgments(labels, Queries.single(len(labels)))
-    measured = dask.delayed(partial(_measured, chosen, known, max_grade), pure=False)
-    filled = [part for part, (ids, _) in zip(enumerate(pieces), summaries, strict=True) if len(ids)]
-    results = dask.compute(*(measured(*part) for part in filled))
+    labels = np.unique(np.concatenate([labels for _, labels, _ in summaries]))  # at most one NaN
+    table = Judgments(labels, Queries.single(len(labels)))  # of a document for each label
+    # of the collection of `with_groups`; None if it is unknown, or labels of a partition differ
+    grades = {summaries[number][2] for number in filled}
+    highest = (grades.pop() if len(grades) == 1 else None) or table.max_grade
+    measured = dask.delayed(partial(_measured, chosen, table, max_grade or highest))
+    results = dask.compute(*(measured(number, pieces[number]) for number in filled))
     arrays, ids, sizes, part_weights = zip(*results, strict=True)
-    query_weights = None
+    queries, query_weights = np.concatenate(ids), None
     if sample_weight is not None:
-        query_weights = check.check_weights(np.concatenate(part_weights), str)
+        query_weights = check.check_weights(  # all may be 0 in a partition, but not in all
+            np.concatenate(part_weights), lambda _: "sample_weight of each query"
+        )
     values, weights, empty = (np.concatenate(array, axis=-1) for array in zip(*arrays, strict=True))
     whole = Measured(values, weights, empty, tuple(chosen.values()))
     numbers = np.sum(sizes, axis=0).tolist()
-    if values.shape[-1] == numbers[0]:
+    if len(queries) == numbers[0]:  # the number of rows
         check.warn_single_rows(Queries.from_sizes(np.ones(numbers[0], np.int64)))
     return report_of_values(
-        [*systems], np.concatenate(ids), chosen, whole, numbers, query_weights=query_weights,
-        max_grade=known.max_grade if max_grade is None else None,
+        [*systems], queries, chosen, whole, numbers, query_weights=query_weights,
+        max_grade=highest if max_grade is None else None,
     )  # fmt: skip
 
 
-def _summary(number: int, relevance: Any, groups: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Query ids and distinct labels of a partition; runs on a worker, as `_measured`."""
+def _summary(number: int, relevance: Any, groups: Any) -> tuple[Any, ...]:
+    """Query ids, distinct labels and grade of the collection of a partition.
+
+    Runs on a worker, as `_measured`. The grade is None if it is unknown.
+    """
     if len(relevance) == 0:
-        return np.empty(0, object), np.empty(0)
+        return np.empty(0, object), np.empty(0), None
     with check.about(f"partition {number}"):
         judgments = judge(relevance, require_groups(groups, relevance, who="evaluate"))
     labels = judgments.graded(np.nan)
-    seen = np.bincount(judgments.codes, minlength=len(labels)) > 0
-    return judgments.queries.ids, labels[seen]
+    # the table of labels may have labels that no document of a query has
+    occurs = np.bincount(judgments.codes, minlength=len(labels)) > 0
+    return judgments.queries.ids, labels[occurs], judgments.collection_grade
 
 
 def _measured(
-    metrics: Mapping[str, Metric], labels: Judgments, max_grade: int | None, number: int, piece: Any
+    metrics: Mapping[str, Metric], table: Judgments, max_grade: int, number: int, piece: Any
 ) -> tuple[Any, ...]:
     """Values, weights and empty queries of a partition, ids, numbers of rows, given weights.
 
-    Codes of `labels`, which are those of all partitions, give sums the same bits as in memory.
+    Codes of `table`, which has the labels of all partitions, give sums the same bits as in memory.
     """
-    relevance, *_, groups, sample_weight = piece.values()
+    relevance, *_, groups, sample_weight = piece.values()  # scores are between them
     rankings = []
     with check.about(f"partition {number}"):
         check.check_same_index(**piece)
         judgments = judge(relevance, require_groups(groups, relevance, who="evaluate"))
         queries = judgments.queries
         weights = check.query_weights(sample_weight, queries, part=True)
-        part = judgments.coded_as(labels)
+        part = judgments.coded_as(table)
         for name, scores in [*piece.items()][1:-2]:
             with check.about(name):
                 rankings.append(Ranking(part, scores))

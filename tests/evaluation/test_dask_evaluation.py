@@ -82,7 +82,7 @@ def test_weights(chunked_weights):
     reports = both(data, chunks, METRICS, sample_weight=of_rows)
     assert_same(*reports)
     pd.testing.assert_frame_equal(*(one.compare(n_resamples=99).to_frame() for one in reports))
-    with pytest.raises(ValueError, match="weights"):
+    with pytest.raises(ValueError, match="sample_weight of each query"):
         both(data, chunks, METRICS, sample_weight=np.zeros(len(data.groups)))
 
 
@@ -98,6 +98,18 @@ def test_the_scale_is_that_of_all_partitions_or_given():
     assert found.per_query.loc[("scores", "b"), "err"] == (2**1 - 1) / 2**5
     with pytest.raises(ValueError, match=r"label 4.*max_grade=3"):
         both(data, 2, ["gap"], max_grade=3)
+
+
+def test_the_scale_of_a_collection_is_that_of_arrays():
+    """Labels that were changed have a scale of their own, also if those of a partition were not."""
+    whole = skrank.with_groups([1.0, 0, 3, 0, 4, 0], np.repeat(["a", "b", "c"], 2))
+    for y in (whole, whole[:4], (whole > 0).astype(float)):
+        scores = pd.Series(np.arange(len(y)), y.index)
+        columns = (dd.from_pandas(column, npartitions=2) for column in (y, scores))
+        found = skrank.dask.evaluate(*columns, metrics=["err"])
+        expected = skrank.evaluate(y, scores, metrics=["err"])
+        assert_same(found, expected)
+        assert found.max_grade == expected.max_grade
 
 
 def frame_of(data):
