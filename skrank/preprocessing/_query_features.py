@@ -200,7 +200,8 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ndarray of shape (n_rows, n_features_out)
             The result of `transform`.
         """
-        return self.fit(X).transform(X, groups=resolve_groups(groups, y))
+        X = _framed(X)
+        return self.fit(X).transform(X, groups=resolve_groups(groups, y, X))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Names of the features of the output, such as "bm25" and "bm25_rank".
@@ -221,12 +222,13 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         if input_features is not None:  # of all columns, as a ColumnTransformer names them
             input_features = [name for name in np.asarray(input_features) if name != LEVEL]
-        names = list(super().get_feature_names_out(input_features))
+        names = super().get_feature_names_out(input_features).tolist()
         added = [f"{name}_{kind}" for kind in self._checked_kinds() for name in names]
         output = [*names, *added] if self.keep_original else added
         repeated = next((name for name in output if output.count(name) > 1), None)
         if repeated is not None:
-            remedy = ", or set keep_original=False" if self.keep_original else ""
+            # a name of X that repeats would repeat without the original columns, too
+            remedy = ", or set keep_original=False" if repeated in {*names} & {*added} else ""
             raise ValueError(
                 f"two columns of the output would be called {repeated!r}: rename or drop a column "
                 f"of X{remedy}."

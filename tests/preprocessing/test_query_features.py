@@ -137,6 +137,8 @@ def test_partitions_of_a_dask_frame():
 
 
 OTHER = np.where(np.arange(len(QID)) == 5, 99, QID)
+NUMBERED = FRAME.reset_index(drop=True)
+GRADED = pd.Series(np.ones(len(QID)), NUMBERED.index)
 INFINITE = X.copy()
 INFINITE[7, 2] = -np.inf
 
@@ -154,6 +156,7 @@ def refit(**parameters):
         (lambda one: one.transform(X, [1, 2, 3]), "groups"),
         (lambda one: one.fit(FRAME).transform(FRAME, OTHER), "row 5"),
         (lambda one: clone(one).fit_transform(FRAME.reset_index(), groups=OTHER), "row 5"),
+        (lambda one: clone(one).fit_transform(NUMBERED, GRADED[::-1], QID), "another order"),
         (lambda one: one.fit(INFINITE), "row 7 of X.* column 2"),
         (lambda one: one.fit(sparse.csr_matrix(X)), "toarray"),
         (lambda one: one.fit([["1"], ["2"]]), "column 0"),
