@@ -132,12 +132,12 @@ def means(metrics: Sequence[Metric], measured: Measured | None) -> list[float]:
         return measured.means()[0].tolist()
     collective = import_booster("xgboost").collective
     totals = np.zeros((len(metrics), 2))  # sums of weighted values, and of weights
+    for metric in metrics:
+        if metric.average in ("geometric", "sum"):  # not a mean, the sums of which workers add
+            raise ValueError(
+                f"{metric} cannot be summed over workers: evaluate it on all predictions."
+            )
     if measured is not None:
-        for metric in metrics:
-            if metric.average in ("geometric", "sum"):  # not a mean, the sums of which workers add
-                raise ValueError(
-                    f"{metric} cannot be summed over workers: evaluate it on all predictions."
-                )
         for row, values, weights in zip(
             totals, measured.values[0], measured.weights[0], strict=True
         ):
