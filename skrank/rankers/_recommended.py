@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
 from skrank import _validation as check
 from skrank._boosters.adapters import import_booster
 from skrank._typing import Estimator, Options, RandomState
@@ -84,7 +86,7 @@ def recommended_ranker(
     """
     check.check_choice("booster", booster, (*_TREES, "catboost"))
     random = check.as_random_state("random_state", random_state)
-    seed = random_state if isinstance(random_state, int) else int(random.randint(2**31 - 1))
+    seed = int(random_state if isinstance(random_state, Integral) else random.randint(2**31 - 1))
 
     def boosted(estimator: Estimator, objective: str | None) -> GroupedRanker:
         return GroupedRanker(

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import skrank
-from skrank import LinearRanker, RankerMean, recommended_ranker
+from skrank import LinearRanker, recommended_ranker
 from tests.helpers.rankers import data, y
 
 ROUNDS = {"lightgbm": "n_estimators", "xgboost": "n_estimators", "catboost": "iterations"}
@@ -49,6 +49,7 @@ def test_seeds_and_names():
     assert len(seeds) == 2
     one, other = (ranker for _, ranker in recommended_ranker(random_state=7).estimators)
     assert one.random_state == other.random_state == one.estimator.random_state == 7
-    assert isinstance(recommended_ranker("xgboost", random_state=np.int64(7)), RankerMean)
+    of_numpy = recommended_ranker("xgboost", random_state=np.int64(7))
+    assert of_numpy.estimators[0][1].random_state == 7
     with pytest.raises(ValueError, match=r"booster='sklearn'.*'catboost'"):
         recommended_ranker("sklearn")
