@@ -157,6 +157,9 @@ def feature_names(transformer: TransformerMixin, n_features: int) -> list[str]:
         return list(transformer.get_feature_names_out())
     except AttributeError:  # of the transformer or a step, such as FunctionTransformer(np.sqrt)
         return [f"x{number}" for number in range(n_features)]
+    except ValueError:  # a column is called "site_a" like level "a" of the category "site"
+        transformer.verbose_feature_names_out = True  # of a ColumnTransformer
+        return list(transformer.get_feature_names_out())
 
 
 def mean_columns(transformer: TransformerMixin, n_features: int) -> np.ndarray:

@@ -103,6 +103,12 @@ def test_each_of_few_levels_has_a_weight(kind):
     assert_allclose(model.predict(table), fit(SITE).predict(SITE), rtol=1e-3, atol=1e-3)
 
 
+def test_a_column_may_have_the_name_of_a_level():
+    named = SITE.rename(columns={SITE.columns[0]: f"site_{SITES[0]}"})
+    held_out = {"alpha": [1e-3, 1e-2], "validation_fraction": 0.2, "random_state": 0}
+    assert_array_equal(fit(named, **held_out).coef_, fit(SITE, **held_out).coef_)
+
+
 def test_many_levels_become_mean_grades_of_other_queries():
     # each level of noise has a few rows, which do not predict grades
     noise = pd.Categorical(np.random.default_rng(2).integers(0, 300, len(X)))
