@@ -24,7 +24,7 @@ from skrank._warnings import warn
 from skrank.dask._partitions import head_of
 from skrank.dask._predict import predict_collection
 from skrank.metrics import Metric
-from skrank.rankers._rows import Rows, features
+from skrank.rankers._rows import VALIDATION_ROWS, Part, Rows, features
 from skrank.scoring import RankingScorer, scorer
 
 # early_stopping_rounds="auto" of all rankers
@@ -239,10 +239,14 @@ class Ranker(BaseEstimator, ABC):
                 self._train_on_dask(train, valid)
                 return self
             resolved = self._resolved(train, validation=False)
-            if valid is not None:
-                valid = self._resolved(valid, validation=True)
-            self._train(resolved, valid)
+            self._train(resolved, None if valid is None else self._validation_part(valid))
         return self
+
+    def _validation_part(self, rows: Rows) -> Part:
+        """Checked validation rows, sorted by query if the queries are needed."""
+        with check.about(VALIDATION_ROWS):
+            rows = self._resolved(rows, validation=True)
+            return rows.check(unjudged=self._options()["unjudged"], graded=self._graded).part()
 
     def _resolved(self, rows: Rows, *, validation: bool) -> Rows:
         """The rows with X as a checked table, and one query id per row, or None if not needed."""
@@ -313,8 +317,13 @@ class Ranker(BaseEstimator, ABC):
         """True if each row must have a query; `validation` asks about the validation rows."""
         return True
 
+    @property
+    def _graded(self) -> bool:
+        """True if labels must be at least 0."""
+        return True
+
     @abstractmethod
-    def _train(self, train: Rows, valid: Rows | None) -> None:
+    def _train(self, train: Rows, valid: Part | None) -> None:
         """Train on rows that `_resolved` returned, and set the fitted attributes."""
 
     def _train_on_dask(self, train: Rows, valid: Rows | None) -> None:

@@ -50,19 +50,19 @@ class CatBoost(Booster):
     def train(self, fit: Fit) -> None:
         estimator, train, valid, arguments = fit.estimator, fit.train, fit.valid, fit.arguments
         metric = None
-        if not self.categorical_features(estimator, arguments):
+        if self.categorical_features(estimator, arguments) is None:
             names = categories_of(train.X)
             arguments["cat_features"] = [list(train.X).index(name) for name in names] or None
         if valid is not None:
-            params = estimator.get_params()
+            of_fit = {key: value for key, value in arguments.items() if value is not None}
+            params = estimator.get_params() | of_fit
             columns = self._queries_and_weights(valid, "weight")
-            for name in self.column_parameters:
-                columns[name] = arguments.get(name) or params.get(name)
+            columns |= {name: params.get(name) for name in self.column_parameters}
             pool = import_booster("catboost").Pool
             arguments["eval_set"] = pool(valid.X, valid.y, baseline=valid.start, **columns)
             arguments["early_stopping_rounds"] = fit.patience
             if fit.patience is None:
-                if arguments.get("use_best_model") or params.get("use_best_model"):
+                if params.get("use_best_model"):
                     raise ValueError(
                         "use_best_model=True of CatBoost contradicts early_stopping_rounds=None of "
                         "GroupedRanker, with which predictions use all rounds: leave out one."

@@ -23,7 +23,7 @@ from skrank._warnings import warn
 from skrank.dask._partitions import aligned_partitions, check_unsplit_queries, head_of
 from skrank.rankers._fit import VALIDATION, Fit, Validator
 from skrank.rankers._lightgbm import LightGBM
-from skrank.rankers._rows import Part, Rows
+from skrank.rankers._rows import VALIDATION_ROWS, Part, Rows
 from skrank.rankers._xgboost import XGBoost, declare_categories, take_booster, train_options
 
 if TYPE_CHECKING:
@@ -40,6 +40,16 @@ def refuse_unjudged(ranker: Estimator) -> None:
             f"unjudged={unjudged!r} is for data in memory: leave out the unjudged rows of Dask "
             "collections before fit."
         )
+
+
+def _refuse_unknown_categories(X: DaskTable) -> None:
+    """Refuse categories whose levels, and so the numbers of levels, may differ by partition."""
+    for name, dtype in getattr(X, "dtypes", {}).items():
+        if str(dtype) == "category" and not X[name].cat.known:
+            raise ValueError(
+                f"the levels of the category {name!r} of X are unknown, and may differ between "
+                f"partitions: X = X.categorize(columns=[{name!r}])."
+            )
 
 
 class Loaded(NamedTuple):
@@ -64,22 +74,26 @@ class Loaded(NamedTuple):
     weighted: Sequence[bool]
 
 
-def loaded(rows: Rows) -> Loaded:
-    """Load the partitions of collections into the memory of the workers, and check them."""
+def loaded(rows: Rows, what: str = "training rows") -> Loaded:
+    """Load the partitions of collections into the memory of the workers, and check them.
+
+    Errors begin with `what`.
+    """
     import dask
 
-    partitions = aligned_partitions(
-        X=rows.X, y=rows.y, groups=rows.groups, sample_weight=rows.sample_weight
-    )
-    make, summarise = dask.delayed(_part, pure=False), dask.delayed(_summary, pure=False)
-    parts = dask.persist(*(make(i, *columns.values()) for i, columns in enumerate(partitions)))
-    summaries = dask.compute(*map(summarise, parts))
-    check_unsplit_queries([ids for ids, *_ in summaries])
-    entries = [(part, *summary) for part, summary in zip(parts, summaries, strict=True)]
-    non_empty = [entry for entry in entries if len(entry[1])]
-    if not non_empty:
-        raise ValueError("X has no rows.")
-    return Loaded(*zip(*non_empty, strict=True))
+    with check.about(what):
+        partitions = aligned_partitions(
+            X=rows.X, y=rows.y, groups=rows.groups, sample_weight=rows.sample_weight
+        )
+        make, summarise = dask.delayed(_part), dask.delayed(_summary)
+        parts = dask.persist(*(make(i, *columns.values()) for i, columns in enumerate(partitions)))
+        summaries = dask.compute(*map(summarise, parts))
+        check_unsplit_queries([ids for ids, *_ in summaries])
+        pairs = zip(parts, summaries, strict=True)
+        entries = [(part, *summary) for part, summary in pairs if len(summary[0])]
+        if not entries:
+            raise ValueError("X has no rows.")
+    return Loaded(*zip(*entries, strict=True))
 
 
 def _part(number: int, X: Any, y: Any, groups: Any, weights: Any) -> Part | None:
@@ -115,7 +129,7 @@ def chosen_ids(rows: Loaded, ranker: Estimator) -> tuple[np.ndarray, np.ndarray]
     """
     import dask
 
-    labels = dask.compute(*map(dask.delayed(_labels, pure=False), rows.parts))
+    labels = dask.compute(*map(dask.delayed(_labels), rows.parts))
     groups = np.repeat(np.concatenate(rows.ids), np.concatenate(rows.sizes))
     all_rows = Rows(np.empty(0), np.concatenate(labels), groups).check()  # without features
     train, held_out = all_rows.choose(
@@ -128,7 +142,7 @@ def _cut(rows: Loaded, query_ids: np.ndarray) -> Loaded:
     """The rows of the queries with `query_ids`, which stay on the workers."""
     import dask
 
-    join = dask.delayed(_joined, pure=False)
+    join = dask.delayed(_joined)
     entries = []
     for part, ids, sizes, *others in zip(*rows, strict=True):
         if (mask := np.isin(ids, query_ids)).any():
@@ -139,14 +153,14 @@ def _cut(rows: Loaded, query_ids: np.ndarray) -> Loaded:
 def drawn(rows: Loaded, ranker: Estimator) -> Rows:
     """Random queries of at most `max_rows` rows in all, but at least one query, in memory.
 
-    `random_state` and the option "max_rows" are those of the ranker, if it has them. The draw
-    depends on the query ids, not on the order of rows and partitions.
+    `random_state` and the option "max_rows" are those of the ranker, if it has them, else 0 and
+    1,000,000. The draw depends on the query ids, not on the order of rows and partitions.
     """
     import dask
 
     options = ranker._options() if hasattr(ranker, "_options") else {}
     max_rows = options.get("max_rows", 1_000_000)
-    rng = check.as_random_state("random_state", getattr(ranker, "random_state", None))
+    rng = check.as_random_state("random_state", getattr(ranker, "random_state", 0))
     ids, sizes = np.concatenate(rows.ids), np.concatenate(rows.sizes)
     used = np.ones(len(ids), dtype=bool)
     if sizes.sum() > max_rows:
@@ -158,7 +172,7 @@ def drawn(rows: Loaded, ranker: Estimator) -> Rows:
             f"more than max_rows={max_rows} rows, an option of LinearRanker.",
         )
     masks = np.split(used, np.cumsum(list(map(len, rows.ids)))[:-1])
-    return _stacked(dask.compute(*map(dask.delayed(_taken, pure=False), rows.parts, masks)))
+    return _stacked(dask.compute(*map(dask.delayed(_taken), rows.parts, masks)))
 
 
 def _taken(part: Part, used: np.ndarray) -> Rows:
@@ -373,10 +387,11 @@ def parts_of(
         return Part(without_queries(rows.X), np.empty(0), params=rows.params, loaded=collection)
 
     refuse_unjudged(ranker)
+    _refuse_unknown_categories(rows.X)
     validate_data(ranker, without_queries(head_of(rows.X)), skip_check_array=True)
     with client_of(ranker.estimator).as_current():
         all_rows = train = loaded(rows)
-        valid = None if validation is None else loaded(validation)
+        valid = None if validation is None else loaded(validation, VALIDATION_ROWS)
         max_grade, refit = highest_grade(all_rows, valid), None
         if ranker.max_queries is not None or ranker.validation_fraction is not None:
             used, held_out = chosen_ids(all_rows, ranker)

@@ -238,8 +238,11 @@ class Fit:
     def run(self) -> None:
         """Train the estimator."""
         start, kind, valid = self.start, self.kind, self.valid
+        if kind.trains_on_queries and self.train.loaded is None:
+            # raises if weights vary inside a query; workers check those of collections
+            check.query_weights(self.train.weights, self.train.queries)
         if start.factor:
-            if not self.kind.on_workers:
+            if not kind.on_workers:
                 self.train = replace(self.train, start=start.finite_scores(self.train.X))
             if valid is not None:
                 self.valid = replace(valid, start=start.finite_scores(valid.X))
@@ -272,11 +275,6 @@ class Fit:
         """
         name, metric = next(iter(self.metrics.items()))
         values = np.asarray(self.log[name]) * (1 if metric.greater_is_better else -1)
-        if np.isnan(values).any():
-            raise ValueError(
-                f"no validation query has a relevant document, so {name} cannot decide when to "
-                "stop: give other queries as X_val."
-            )
         if self.patience is None:
             return len(values)
         best = 0
@@ -328,9 +326,7 @@ def fit_of(
     ranker: Estimator, kind: EstimatorKind, train: Part, valid: Part | None, max_grade: int
 ) -> Fit:
     """A training, not yet run, with the parameters of a GroupedRanker."""
-    objective = ranker.objective
-    if objective is not None:
-        objective = as_objective(objective)
+    objective = None if ranker.objective is None else as_objective(ranker.objective)
     unscaled = metrics_of(ranker, kind, objective)
     metrics = {name: metric.on_scale(max_grade) for name, metric in unscaled.items()}
     estimator = cloned(ranker.estimator)
@@ -338,6 +334,7 @@ def fit_of(
         params = estimator.get_params(deep=False) | train.params
         if objective is not None:
             aliases, library = check.OBJECTIVE_ALIASES, kind.classes[0].partition(".")[0]
+            check.check_bagging(params)
             check.refuse_params(params, aliases, "objective= of skrank.GroupedRanker")
             check.refuse_loss_params(library, params, metrics=bool(metrics))
         if metrics and (objective is not None or valid is not None):
@@ -380,10 +377,13 @@ class Validator:
         self.weights = part.query_weights
         self.plans = {name: metric.bind(self.judgments) for name, metric in metrics.items()}
         for name, plan in self.plans.items():
-            if plan.empty.all():
+            empty = plan.empty if self.weights is None else plan.empty[self.weights > 0]
+            if empty.all() or (plan.metric.empty == "nan" and empty.any()):
+                which = "no" if empty.all() else "not every"
                 raise ValueError(
-                    f"no validation query has a relevant document, so {name} cannot decide when to "
-                    "stop: hold out more queries, or give others as X_val."
+                    f"{which} validation query (of weight above 0) has a relevant document, so "
+                    f"{name} is NaN and cannot decide when to stop: hold out other queries, give "
+                    "others as X_val, or choose another metric."
                 )
 
     def __deepcopy__(self, _: object) -> Validator:

@@ -325,17 +325,19 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         draws_queries = self.validation_fraction is not None or self.max_queries is not None
         return draws_queries or _trains_on_queries(self.init)
 
-    def _train(self, train: Rows, valid: Rows | None) -> None:
+    @property
+    def _graded(self) -> bool:
+        """True for a model that ranks, and for a ranking metric."""
+        ranks = kind_of(self.estimator).trains_on_queries or _trains_on_queries(self.init)
+        return ranks or self.eval_metric is not None
+
+    def _train(self, train: Rows, valid: Part | None) -> None:
         kind = kind_of(self.estimator)
-        # labels must be grades of at least 0 for a model that ranks, and for a ranking metric;
-        # Rows checks labels and weights, drops unjudged rows, and knows the query of each row
-        ranks = kind.trains_on_queries or _trains_on_queries(self.init)
-        graded = ranks or self.eval_metric is not None
         options = self._options()
-        rows = train.check(unjudged=options["unjudged"], graded=graded)
+        rows = train.check(unjudged=options["unjudged"], graded=self._graded)
         if kind.trains_on_queries:
-            rows.refuse_single_rows()  # `part` checks weights of queries
-        elif rows.weights is not None:
+            rows.refuse_single_rows()
+        elif rows.weights is not None:  # `Fit.run` checks the weights of queries
             check.check_weights(rows.weights, "sample_weight of row {}".format)
 
         # no query is held out if X_val is given, which is refused together with
@@ -343,10 +345,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         chosen, held_out = rows.choose(
             self.max_queries, self.validation_fraction, self.random_state
         )
-        validation = rows.part(held_out) if len(held_out) else None
-        if valid is not None:
-            validation = valid.check(unjudged=options["unjudged"], graded=graded).part()
-        max_grade = rows.max_grade(validation)  # not used if labels are not graded
+        validation = rows.part(held_out) if len(held_out) else valid
+        max_grade = rows.max_grade(validation)
 
         # parts are sorted by query; boosters have no arguments of `fit` with an entry per row
         alone = kind.rounds_parameter is None

@@ -33,16 +33,12 @@ class LightGBM(Booster):
     def train(self, fit: Fit) -> None:
         estimator, train, valid, arguments = fit.estimator, fit.train, fit.valid, fit.arguments
         if fit.objective is not None:
-            # LightGBM: bagging by query would train nothing
-            check.check_bagging(estimator.get_params())
             estimator.set_params(objective=skrank.lightgbm.objective(fit.objective))
         if fit.metrics and (fit.objective is not None or valid is not None):
             # LightGBM: training would also stop by its own metrics
             estimator.set_params(metric="None")
         if self.trains_on_queries:
             arguments["group"] = train.queries.sizes
-            # LightGBM: it takes weights per row; raises if they vary inside a query
-            check.query_weights(train.weights, train.queries)
         arguments["init_score"] = train.start  # no base score is added to it
         callbacks = arguments.get("callbacks") or ()
         arguments["callbacks"] = [*callbacks, lambda _: fit.bar.update(1)]

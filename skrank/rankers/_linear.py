@@ -23,7 +23,7 @@ from skrank.rankers._dask import drawn, highest_grade, loaded, refuse_unjudged
 from skrank.rankers._fit import VALIDATION, Fit, Validator
 from skrank.rankers._linear_features import feature_names, fit_features, mean_columns, transformed
 from skrank.rankers._linear_training import LinearTraining, Solution, Steps, products, stages
-from skrank.rankers._rows import Part, Rows
+from skrank.rankers._rows import VALIDATION_ROWS, Part, Rows
 from skrank.scoring import RankingScorer
 
 
@@ -229,19 +229,17 @@ class LinearRanker(Ranker):
                 "validation_fraction=0.2, or give X_val, y_val and groups_val to fit."
             )
 
-    def _train(self, train: Rows, valid: Rows | None, *, max_grade: int = 1) -> None:
+    def _train(self, train: Rows, valid: Part | None, *, max_grade: int = 1) -> None:
         """Train; `max_grade` is the highest grade of the Dask collections that rows come from."""
-        unjudged = self._options()["unjudged"]
         # `check` sets attributes: of a copy, whose memory `del rows` frees
-        rows = replace(train).check(unjudged=unjudged)
+        rows = replace(train).check(unjudged=self._options()["unjudged"])
         rows.refuse_single_rows()
         chosen, held_out = rows.choose(
             self.max_queries, self.validation_fraction, self.random_state
         )
-        valid_part = rows.part(held_out) if len(held_out) else None
-        if valid is not None:
-            valid_part = valid.check(unjudged=unjudged).part()
-        self.max_grade_ = max(max_grade, rows.max_grade(valid_part))
+        if len(held_out):
+            valid = rows.part(held_out)
+        self.max_grade_ = max(max_grade, rows.max_grade(valid))
         self.evals_result_ = {}
         part = _part_of_positive_weight(rows, chosen)
         everything = None
@@ -251,7 +249,7 @@ class LinearRanker(Ranker):
         del rows
         training, names = self._training(part)
         with progress(self.progress, None, "steps") as bar:
-            self.alpha_, weights, self.n_iter_ = self._solution(training, valid_part, bar)
+            self.alpha_, weights, self.n_iter_ = self._solution(training, valid, bar)
             if everything is not None:
                 weight_of = dict(zip(names, weights, strict=True))
                 training, names = self._training(everything)
@@ -265,11 +263,11 @@ class LinearRanker(Ranker):
         """Train on whole queries that are drawn from the collections, in memory."""
         refuse_unjudged(self)
         rows = loaded(train)
-        valid_rows = None if valid is None else loaded(valid)
-        train = self._resolved(drawn(rows, self), validation=False)
+        valid_rows = None if valid is None else loaded(valid, VALIDATION_ROWS)
+        train, part = self._resolved(drawn(rows, self), validation=False), None
         if valid_rows is not None:
-            valid = self._resolved(drawn(valid_rows, self), validation=True)
-        self._train(train, valid, max_grade=highest_grade(rows, valid_rows))
+            part = self._validation_part(drawn(valid_rows, self))
+        self._train(train, part, max_grade=highest_grade(rows, valid_rows))
 
     def _solution(self, training: LinearTraining, valid: Part | None, bar: Bar) -> Solution:
         """Alpha, weights and number of iterations.

@@ -221,7 +221,7 @@ class RankerMean(MetaEstimatorMixin, Ranker):
             )
         return weights / weights.sum()
 
-    def _train(self, train: Rows, valid: Rows | None) -> None:
+    def _train(self, train: Rows, valid: Part | None) -> None:
         # each ranker checks the labels itself
         part = train.check(unjudged="zero", graded=False).part()
         check.query_weights(part.weights, part.queries)  # raises if they vary inside a query

@@ -19,6 +19,7 @@ from skrank._engine.queries import Queries
 from skrank._typing import Options, RandomState, Table
 from skrank.model_selection._parts import QueryRows, count_queries, draw_parts
 
+VALIDATION_ROWS = "validation rows (X_val, y_val, groups_val)"  # in errors that name X, y or groups
 _ROUNDING = 1e-9  # scores with (standard deviation) / (largest |score|) below it are constant
 
 

@@ -232,13 +232,9 @@ class NeuralRanker(Ranker):
         options = self._options()
         rows = train.check(unjudged=options["unjudged"])
         chosen, held_out = rows.choose(options["max_queries"], self.validation_fraction, rng)
-        part, valid_part = rows.part(chosen), None
-        if part.queries.longest == 1 < len(part.y):
-            raise ValueError("each row is a query of its own: give the ids of queries as groups.")
-        if valid is not None:
-            valid_part = valid.check(unjudged=options["unjudged"]).part()
-        elif len(held_out):
-            valid_part = rows.part(held_out)
+        rows.refuse_single_rows()
+        part = rows.part(chosen)
+        valid_part = rows.part(held_out) if len(held_out) else valid
         self.max_grade_ = rows.max_grade(valid_part)
         standardize = bool(options["standardize"])
         with_mean = standardize and not issparse(part.X)

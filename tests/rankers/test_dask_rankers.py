@@ -231,8 +231,15 @@ def test_a_search_clones_rankers_with_a_client(client):
 LIGHTGBM, XGBOOST = lgb.DaskLGBMRanker(**LIGHT), dxgb.DaskXGBRanker(**XGB)
 ROWS = np.ones(len(train.y))
 SHARE = {"validation_fraction": 0.2}
+UNKNOWN = on_dask(NAMED, (int(train.sizes[:10].sum()),))
+UNKNOWN["site"] = UNKNOWN["site"].cat.as_unknown()
 UNSUPPORTED = [
     (lgb.DaskLGBMRanker(metric="ndcg"), {"objective": None} | SHARE, "eval_metric"),
+    (
+        lgb.DaskLGBMRanker(bagging_by_query=True, subsample=0.5, subsample_freq=1),
+        {},
+        "bagging_by_query",
+    ),
     (lgb.DaskLGBMRanker(boosting_type="dart"), SHARE | {"early_stopping_rounds": None}, "dart"),
     (LIGHTGBM, {"init": LIGHTGBM}, "init=DaskLGBMRanker"),
     (LIGHTGBM, {"init": "linear", "init_score": ROWS}, "init_score"),
@@ -242,6 +249,8 @@ UNSUPPORTED = [
 OF_COLLECTIONS = [
     (LIGHTGBM, {"options": {"unjudged": "drop"}}, "unjudged"),
     (LIGHTGBM, {"groups": None}, "groups="),
+    (LIGHTGBM, {"X": UNKNOWN}, "'site'.*categorize"),
+    (LIGHTGBM, {"X_val": train.X, "y_val": train.y}, "X_val.*Dask"),
     (lgb.LGBMRanker(), {}, "LGBMRanker"),
     (RandomForestRegressor(), {"objective": None}, "RandomForestRegressor"),  # has no length yet
 ]

@@ -161,6 +161,7 @@ def test_unjudged_documents(name, unjudged):
         ({"sample_weight": np.arange(1e4)}, "sample_weight"),
         ({"X_val": np.zeros((3, 8))}, "y_val"),
         ({"groups_val": np.zeros(3)}, "groups_val"),
+        ({"X_val": data.X, "y_val": np.full(len(QID), np.nan), "groups_val": QID}, "X_val"),
     ],
     ids=lambda one: "" if isinstance(one, str) else "-".join(one),
 )

@@ -69,7 +69,7 @@ def test_a_grouped_classifier_is_trained_on_grades_and_has_predict_proba():
 
 def test_other_rankers_get_the_queries():
     class Other(First):
-        def fit(self, X, y, qid):
+        def fit(self, X, y, qid, sample_weight=None):
             assert np.all(np.diff(qid) >= 0)
             self.n_queries_ = len(set(qid.tolist()))
             return super().fit(X, y)
@@ -78,6 +78,8 @@ def test_other_rankers_get_the_queries():
     assert GroupedRanker(Other()).fit(data.X[rows], y.iloc[rows]).estimator_.n_queries_ == 80
     with pytest.raises(ValueError, match="query of each row"):
         GroupedRanker(Other()).fit(data.X, data.relevance)
+    with pytest.raises(ValueError, match="sample_weight varies"):
+        GroupedRanker(Other()).fit(data.X, y, sample_weight=np.arange(len(y)))
 
 
 def test_max_queries_draws_at_random():
@@ -237,6 +239,16 @@ def test_values_per_row_follow_their_rows_and_values_per_feature_of_boosters_do_
     ranker = GroupedRanker(xgb(colsample_bynode=0.02), objective="gap")
     model = ranker.fit(X, labels, qid, feature_weights=one)
     assert np.flatnonzero(model.feature_importances_).tolist() == [2]
+
+    codes = pd.DataFrame({"code": data.qid % 7, "size": data.qid % 5})
+    of_arrays, of_lists = (
+        GroupedRanker(cat(), validation_fraction=0.2, random_state=0).fit(
+            codes, y, cat_features=columns
+        )
+        for columns in (np.array([0]), [0])
+    )
+    assert of_arrays.estimator_.get_cat_feature_indices() == [0]
+    assert of_arrays.evals_result_ == of_lists.evals_result_
 
 
 @pytest.mark.parametrize("routed", [False, True])

@@ -152,11 +152,24 @@ def test_external_validation_is_routed_through_a_pipeline():
     assert pipe["rank"].best_iteration_ < 200
 
 
-@pytest.mark.parametrize("estimator", [lgbm(), xgb(), cat(), hist()], ids=str)
-def test_validation_without_a_relevant_document_raises(estimator):
+@pytest.mark.parametrize(
+    "ranker",
+    [*map(GroupedRanker, (lgbm(), xgb(), cat(), hist())), LinearRanker()],
+    ids=lambda ranker: type(getattr(ranker, "estimator", ranker)).__name__,
+)
+def test_validation_without_a_value_of_the_metric_raises(ranker):
+    ranker = clone(ranker).set_params(eval_metric="gap")
     with pytest.raises(ValueError, match="validation query"):
-        GroupedRanker(estimator, eval_metric="gap").fit(
-            *TRAIN, **VALIDATION | {"y_val": 0 * VALIDATION["y_val"]}
+        ranker.fit(*TRAIN, **VALIDATION | {"y_val": 0 * VALIDATION["y_val"]})
+    strict = clone(ranker).set_params(eval_metric=skrank.metric("gap", empty="nan"))
+    first = VALIDATION["groups_val"] == VALIDATION["groups_val"][0]
+    with pytest.raises(ValueError, match="validation query"):
+        strict.fit(*TRAIN, **VALIDATION | {"y_val": np.where(first, 0, VALIDATION["y_val"])})
+    odd = data.qid % 2 == 1
+    weight = (odd | (data.qid == 0)).astype(float)  # relevant documents of one query count
+    with pytest.raises(ValueError, match="validation query"):
+        ranker.set_params(validation_fraction=0.2, random_state=0).fit(
+            data.X, np.where(odd, 0, data.relevance), data.qid, sample_weight=weight
         )
 
 
