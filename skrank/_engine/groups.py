@@ -210,7 +210,7 @@ def _query_index(ids: np.ndarray, index: Any) -> pd.Index:
             levels.append(index.get_level_values(number))
     if len(levels) == 1:
         return levels[0]
-    # not MultiIndex.from_arrays, which sorts each level
+    # MultiIndex.from_arrays sorts each level, which takes up to five times the time for strings
     codes, uniques = zip(*(level.factorize() for level in levels), strict=True)
     names = [level.name for level in levels]
     return pd.MultiIndex(levels=uniques, codes=codes, names=names, verify_integrity=False)

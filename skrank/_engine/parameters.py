@@ -55,7 +55,8 @@ class Parameterised:
 
     def __post_init__(self) -> None:
         checked: dict[str, dataclasses.Field[Any]] = {}
-        # a subclass may redefine the default of a parameter: the check of the base class remains
+        # if a subclass redefines the default of a parameter, the check of the base class remains,
+        # and the default of the base class says whether None is allowed
         for cls in reversed(type(self).__mro__):
             for name, field in vars(cls).get("__dataclass_fields__", {}).items():
                 if _CHECK in field.metadata:
@@ -69,8 +70,8 @@ class Parameterised:
     def needs_scale(self) -> bool:
         """Whether results depend on a highest grade of the collection that no parameter fixes.
 
-        Default: True if there is a parameter `max_grade`, and it is None. For an objective, the
-        `max_grade` of its metric does not count.
+        Default: True if there is a parameter `max_grade`, and it is None. The metric of an
+        objective is asked by itself.
         """
         return getattr(self, "max_grade", 0) is None
 
@@ -83,7 +84,7 @@ class Parameterised:
 def format_value(value: object) -> str:
     """The text of a parameter, such as "[1,2]" or "{0:1,3:7}", as `skrank.metric` reads it."""
     if isinstance(value, tuple):
-        if value and isinstance(value[0], tuple):
+        if value and isinstance(value[0], tuple):  # a mapping, stored as pairs
             return "{" + ",".join(f"{format_value(a)}:{format_value(b)}" for a, b in value) + "}"
         return "[" + ",".join(map(format_value, value)) + "]"
     if isinstance(value, str):

@@ -111,7 +111,7 @@ class QuadraticTables(Tables):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # with offsets, the last bit of ties at the cut-off differs between whole and cut lists
+        # with offsets, the last bit of a value would depend on whether further ranks are sorted
         object.__setattr__(self, "cut", self.offset is None)
         if self.offset is None:
             check.check_falling("QuadraticTables.u", self.u)
@@ -206,9 +206,10 @@ class QuadraticTables(Tables):
             classes, worth = self._worth()
         paired = np.any(worth, axis=0) | np.any(worth, axis=1)
         classes = classes.astype(np.uint8)
+        contributes = (self.gain != 0) | paired[classes]
         return Quadratic(
-            self.gain, (self.gain != 0) | paired[classes], classes, worth, self.u,
-            self._pair_weights, self._starts(0), self._depth,
+            self.gain, contributes, classes, worth, self.u, self._pair_weights, self._starts(0),
+            self._depth,
         )  # fmt: skip
 
     def ideals(self, judgments: Judgments) -> np.ndarray:

@@ -188,7 +188,7 @@ def discounts(
 
 
 def at_rank(rank: np.ndarray, values: Sequence[float]) -> np.ndarray:
-    """The value of each rank, from `values` of the ranks 1, 2, ...; 0 for further ranks."""
+    """The value of each whole rank, from `values` of ranks 1, 2, ...; 0 for further ranks."""
     return np.interp(rank, np.arange(1, len(values) + 1), values, right=0.0)
 
 

@@ -104,7 +104,7 @@ def metric_from_function(
 
 
 class ListMetric(Metric):
-    """A metric that is a Python function of one list, whose tables are `GenericTables`."""
+    """A metric with `GenericTables`, of a Python function of one list; LambdaRank refuses it."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,10 +56,7 @@ class ReaderTables(Tables):
 
 
 class ReaderModel(UserModel):
-    """A user model whose weights depend on the gains read.
-
-    It is not a dataclass, as subclasses define T with different ranges.
-    """
+    """A user model whose weights depend on the gains read; subclasses define T and its range."""
 
     strict = True
     kernel: ClassVar[str]  # see `ReaderTables`

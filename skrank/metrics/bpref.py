@@ -62,8 +62,8 @@ class BPref(PreferenceMetric):
     References
     ----------
     C. Buckley, E. Voorhees, Retrieval Evaluation with Incomplete Information, SIGIR 2004 (10).
-    trec_eval up to 7.3 (old) and from 8 on (trec). ROMIP 2010, appendix A (romip, 10). T. Sakai,
-    Alternatives to Bpref, SIGIR 2007 (n, relative; relative2 is `AP` with ``condensed=True``).
+    trec_eval 7.3 (old), 8 (trec). ROMIP 2010, appendix A (romip, 10). T. Sakai, Alternatives to
+    Bpref, SIGIR 2007 (n, relative; relative2 is `AP` with ``condensed=True``).
 
     Examples
     --------

@@ -62,8 +62,7 @@ class RPrecision(Metric):
         cutoff = self._cutoff(scale.totals(relevant))
         ranks = np.minimum(cutoff, scale.longest).astype(np.int64)
         steps = np.repeat([1.0, 0.0], scale.longest)
-        worth = relevant.astype(np.float64)
-        return QuadraticTables(worth, steps, offset=scale.longest - ranks)
+        return QuadraticTables(relevant, steps, offset=scale.longest - ranks)
 
     def values(self, sums: Counts, shown: Counts, relevant: Counts, total: Counts) -> Values:
         """Divided by the cut-off."""

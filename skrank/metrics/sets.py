@@ -28,8 +28,7 @@ class HitsMetric(Metric):
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """The sum is the number of hits among the first k documents."""
-        counted = self.hits(scale).astype(np.float64)
-        return QuadraticTables(counted, discounts(np.ones_like, scale.longest, k))
+        return QuadraticTables(self.hits(scale), discounts(np.ones_like, scale.longest, k))
 
 
 @dataclass(frozen=True, kw_only=True)
