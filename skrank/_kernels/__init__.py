@@ -8,7 +8,7 @@ position  index of a document inside its query, before sorting (0-based)
 rank      index of a document inside its query after sorting by score, best first (0-based)
 code      small integer that stands for a label; tables of a metric are indexed by code
 class     codes with the same entries in all tables of a metric
-tied      ``tied[rank]`` is 1 if the score equals the score one rank above
+tied      ``tied[row]``, by rank inside a query, is 1 if the score equals that one rank above
 retrieved number of documents with a score above -inf; they have the first ranks
 slot      index of a document in a workspace
 tile      buffer of documents that are compared with one document in SIMD: see `tiles`

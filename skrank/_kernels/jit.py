@@ -77,7 +77,7 @@ def emitted(emit):
     """Declare a function that kernels call, and for which ``emit()`` writes LLVM instructions.
 
     `emit` is called when a kernel is compiled. It returns a function that compiled code calls, such
-    as a `numba.extending.intrinsic`. The declared function is what plain Python calls.
+    as one that calls a `numba.extending.intrinsic`. Plain Python calls the declared function.
     """
 
     def declare(function):

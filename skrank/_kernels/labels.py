@@ -48,7 +48,7 @@ def count(first, last, indptr, codes, counts, parts):
 def runs(indptr, ordered):
     """Query, first rank, length and code of each run of equal codes, for codes too many to count.
 
-    ``np.bincount(query, terms)`` adds the terms of a query in order, with the bits of a loop.
+    Callers add terms of runs by ``np.bincount(query, terms)``, which has the bits of a loop.
     """
     starts = np.union1d(indptr[:-1], np.flatnonzero(np.diff(ordered)) + 1)
     query = np.searchsorted(indptr, starts, side="right") - 1

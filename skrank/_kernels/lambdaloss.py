@@ -94,8 +94,8 @@ def _sweep(tile, step, begin, end, upper, score, low, scale, wide):
         t = np.uint64(lane)
         lead = upper.gain - tile[t + _GAIN]
         ordered = lead > zero
-        apart = step[np.uint64(upper.near) + t] * tile[t + _STRETCH] + tile[t + _EVEN]
-        weight = abs(lead) * (upper.fall - tile[t + _FALL] + apart)
+        by_distance = step[np.uint64(upper.near) + t] * tile[t + _STRETCH] + tile[t + _EVEN]
+        weight = abs(lead) * (upper.fall - tile[t + _FALL] + by_distance)
         weight = weight if tile[t + RANK] > upper.rank and weight > zero else zero
         if wide is None:
             distance = scale.base + scale.slope * abs(real(upper.score) - tile[t + SCORE])

@@ -96,9 +96,9 @@ def _workspace(first, last, indptr, *_):
 def rank(first, last, indptr, sizes, scores, codes, warm, order, out, work):
     """Fill `order` (position by rank) and `out`. Scores must not be NaN.
 
-    Query q has ``sizes[q]`` rows from ``indptr[q]`` on. With `warm`, `order` has the order of
-    similar scores, from which the sort starts; so has it for lists of more than LONGEST_SORTED
-    documents, whose right order `sort_long` fills in. The result is the same.
+    Query q has ``sizes[q]`` rows from ``indptr[q]`` on. With `warm`, the sort starts from `order`,
+    the order of similar scores. So it does in lists of more than LONGEST_SORTED documents, whose
+    order `sort_long` has filled in before. The result is that of a sort from the start.
     """
     ranked, tied, retrieved = out
     keys = work[0]
@@ -140,7 +140,7 @@ def _head_workspace(first, last, indptr, scores, codes, depth, out):
 
 @kernel(plain=True, work=_head_workspace)
 def head(first, last, indptr, scores, codes, depth, out, work):
-    """Rank `depth` documents or more, without any that ties with a document that is left out.
+    """Rank at least `depth` documents, and all documents that tie with a ranked document.
 
     Fills `out` with these documents only. Scores must not be NaN. They are the documents whose
     score reaches a bound, the `depth`-th highest entry of `tops`, which has the highest score of

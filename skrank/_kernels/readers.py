@@ -40,8 +40,8 @@ def _inverse_squares(x):
     return total + y * (1.0 + 0.5 * y + series)
 
 
-# Each function below gets the gains of the shown ranks. It returns the value, and the number of
-# these ranks that the user may read.
+# Each function below gets the gains of the retrieved ranks down to `limit`. It returns the value,
+# and the number of these ranks that the user may read.
 
 
 @subroutine()
@@ -108,11 +108,11 @@ def values(first, last, indptr, lists, tables, inverse, out):
             continue
         row, n = indptr[q], lists.retrieved[q]
         gains = tables.gain[lists.codes[row : row + n]]
-        gains_shown = gains[: min(n, tables.limit)]
+        gains_to_limit = gains[: min(n, tables.limit)]
         if tables.model == _INST:
-            value, n_read = _inst(gains_shown, tables)
+            value, n_read = _inst(gains_to_limit, tables)
         else:
-            value, n_read = _bpm(gains_shown, tables)
+            value, n_read = _bpm(gains_to_limit, tables)
         if _order_matters(gains, lists.tied, row, n_read, tables):
             return q
         out[q] = value * inverse[q]

@@ -26,7 +26,7 @@ def _emit():
 
         return values.dtype(values, uint64, uint64), code
 
-    return lambda values, start, end: add(values, start, end)
+    return lambda values, start, end: add(values, start, end)  # `overload` needs a function
 
 
 def _loop(ir, builder, data, start, end):
