@@ -65,7 +65,7 @@ class Labelled:
 
 def label_moments(metric, scores, groups, label_model, n_draws=200) -> Moments:
     """Moments of one ranker, or of the difference of two."""
-    labels = random_labels(metric, scores, groups, label_model, None, 0, who="campaign")
+    labels = random_labels(metric, scores, groups, label_model, Design(), 0, who="campaign")
     return labels.moments(n_draws, 0)
 
 

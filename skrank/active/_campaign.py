@@ -64,10 +64,8 @@ class Campaign(ABC):
         check.check_same_index(**named, items=design.items, costs=design.costs)
         self._n_rows = len(check.as_vector("scores", vectors[0]))
         seed = check.check_random_state(random_state) % 2**32
-        documents = random_labels(
-            metric, vectors, groups, label_model, design.grades, seed, who=type(self).__name__,
-            labels=design.labels,
-        )  # fmt: skip
+        who = type(self).__name__
+        documents = random_labels(metric, vectors, groups, label_model, design, seed, who=who)
         self._graded, self._pool, queries = documents.graded, documents.pool, documents.pool.queries
         self._items = item_ids(design.items, self._pool, self._n_rows)
         known = known_labels(design.labels, self._graded.grades, self._n_rows)[self._pool.rows]

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._warnings import warn
+from skrank.active._design import Design
 from skrank.active._pool import Pool, make_pool
 from skrank.extending import CascadeTables, Judgments, QuadraticTables, Queries, Ranking, measure
 from skrank.metrics import Metric, metric
@@ -261,15 +262,15 @@ def random_labels(
     scores: list[ArrayLike],
     groups: ArrayLike | None,
     label_model: LabelModel,
-    grades: ArrayLike | None,
+    design: Design,
     seed: int,
     *,
     who: str,
-    labels: ArrayLike | None = None,
 ) -> RandomLabels:
     """Documents that can change a value, and probabilities of grades; messages name `who`."""
     pool = make_pool(scores, groups, seed, who)
-    all_grades, proba = label_probabilities(label_model, grades, pool.queries.n_rows, labels)
+    n_rows = pool.queries.n_rows
+    all_grades, proba = label_probabilities(label_model, design.grades, n_rows, design.labels)
     graded = GradedMetric.of(metric(name), all_grades, pool.queries.longest)
     if graded.family is not None:
         pool = pool.first(len(graded.weight))

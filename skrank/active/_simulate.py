@@ -170,10 +170,7 @@ def simulate(
     if moments is not None:
         check.check_kind("moments (such as `moments` of an ActiveEvaluator)", moments, Moments)
         if len(moments.queries) != n_queries:
-            raise ValueError(
-                f"moments has {len(moments.queries)} queries, and values {n_queries}: pass both of "
-                "the same queries."
-            )
+            raise ValueError(f"moments has {len(moments.queries)} queries, and values {n_queries}.")
     if (np.abs(query_values) > _LARGEST).any():
         raise ValueError(f"values beyond {_LARGEST:g} overflow when they are squared.")
     complete = fits(cost[q > 0].sum(), limits)

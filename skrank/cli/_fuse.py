@@ -61,14 +61,13 @@ def _fused(arguments: argparse.Namespace, judgments: list[str], files: list[str]
     weights = None if arguments.weights is None else arguments.weights.split(",")
     with check.reading_of(arguments.columns, arguments.duplicates) as reading:
         if judgments:
+            from skrank.rankers import LinearRanker
+
+            weights, method = LinearRanker(arguments.metric, positive=True), "weighted_sum"
             what = "the first file has judgments with --method linear, none with --method rrf"
             with check.about(what):
                 qrels = trec.read_qrels(_output.source(judgments[0]), columns=reading)
         runs = trec.read_runs(_output.named_sources(files, reading), columns=reading)
-    if judgments:
-        from skrank.rankers import LinearRanker
-
-        weights, method = LinearRanker(arguments.metric, positive=True), "weighted_sum"
     norm = None if arguments.norm == "none" else arguments.norm
     fused = trec.fuse(
         runs, method, norm=norm, rrf_k=arguments.rrf_k, weights=weights, qrels=qrels,

@@ -155,7 +155,7 @@ def evaluate(
         precisions = set(single_precision.tolist())
 
         def join_runs(source: tuple[str | None, object]) -> list[_JoinedRun]:
-            parts = []
+            out = []
             for run in runs_of(*source, reading):
                 run = run._without_self() if exclude_self else run
                 joined = {
@@ -166,16 +166,14 @@ def evaluate(
                 if len(run.queries) and not next(iter(joined.values())).n_judged:
                     difference = check.id_difference(run.documents, judgments.documents, "document")
                 swapped = fractions and check.look_swapped(judgments.labels, run.scores)
-                parts.append(
-                    _JoinedRun(run.name, run.file, run.queries, difference, swapped, joined)
-                )
-            return parts
+                out.append(_JoinedRun(run.name, run.file, run.queries, difference, swapped, joined))
+            return out
 
         joined_runs: list[_JoinedRun] = []
         with ThreadPoolExecutor(min(_MOST_AT_ONCE, pl.thread_pool_size())) as executor:
-            joined = executor.map(join_runs, sources)
-            for _, parts in zip(tracked(sources, progress, "runs"), joined, strict=True):
-                joined_runs += parts
+            of_sources = executor.map(join_runs, sources)
+            for _, of_source in zip(tracked(sources, progress, "runs"), of_sources, strict=True):
+                joined_runs += of_source
     if joined_runs[0].swapped:
         warn("the qrels look like scores, the first run like labels: qrels come first, then runs.")
     names = names_of(joined_runs)
