@@ -70,7 +70,7 @@ class Campaign(ABC):
         self._items = item_ids(design.items, self._pool, self._n_rows)
         known = known_labels(design.labels, self._graded.grades, self._n_rows)[self._pool.rows]
         is_open = np.isnan(known)
-        documents.proba[~is_open] = known[~is_open, None] == self._graded.grades
+        documents.proba[~is_open] = known[~is_open, None] == self._graded.grades  # 1 or 0
         self._known, self._is_known = known, self._pool.count(is_open) == 0
         self._p = frequency_per_query(design.frequencies, queries)
         p_open = np.where(self._is_known, 0.0, self._p)

@@ -109,7 +109,8 @@ def mean_of(
     known : bool ndarray of shape (n_queries,), optional
         True for queries that were labelled before the campaign. Default: none.
     all_count : bool
-        True if all queries of the pool are known to count: the mass is 1 and is not estimated.
+        True if all queries of the pool are known to count: the mass is 1, and is not estimated
+        unless `deviation` is given ("assisted" normalises its weights).
     """
     if len(draws) == 0:
         return Mean(math.nan)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LabelModel: TypeAlias = "str | ArrayLike | pd.DataFrame"
-_MOST_ROWS = 1_000_000  # labels drawn at a time, or pairs of ranks, to bound memory
+_MOST_ROWS = 1_000_000  # labels drawn, or queries times ranks, at a time, to bound memory
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,7 +45,8 @@ class Moments:
         relevant document; otherwise it is 1.
     first, second : ndarray of shape (n_queries,)
         Means of L and of L**2, where L is 0 if the query does not count. With two rankers, L is the
-        difference of the two values.
+        difference of the two values. With more, `first` is 0, and `second` is the mean over pairs
+        of rankers of the expected ``(L - R)**2`` (see `Design.center`).
     method : {"exact", "monte-carlo"}
         Method of computation.
     """
@@ -111,14 +112,14 @@ class GradedMetric:
         example = np.resize(grades, max(longest, len(grades)))  # a list with all grades
         judgments = Judgments(example, Queries.single(len(example)))
         tables = metric.bind(judgments, max_grade=max_grade).tables
-        code = np.searchsorted(judgments.labels, grades)
+        code = np.searchsorted(judgments.labels, grades)  # labels between grades have codes, too
         family, gain, weight = None, np.empty(0), np.empty(0)
         factor = _constant_factor(metric)
         if factor is not None and isinstance(tables, CascadeTables):
             family, gain, weight = "cascade", tables.stop[code], factor * tables.phi
         elif factor is not None and isinstance(tables, QuadraticTables) and tables.pairs is None:
             family, gain, weight = "linear", tables.gain[code], factor * tables.u
-        allowed = ("skip", 0, 1) if family is None else ("skip", 0)
+        allowed = ("skip", 0, 1) if family is None else ("skip", 0)  # means exist for these only
         if metric.needs_relevant and metric.empty not in allowed:
             raise ValueError(f"{metric}: choose empty from {allowed}.")
         computed = metric if family is None else replace(metric, empty=0)
@@ -143,7 +144,7 @@ def _constant_factor(metric: Metric) -> float | None:
         If the mean over queries is not arithmetic, or lists have different weights in it.
     """
     retrieved, relevant = np.array([1.0, 1.0, 3.0, 7.0]), np.array([1.0, 2.0, 1.0, 5.0])
-    counts = retrieved, relevant, np.array([1.0, 2.0, 1e6, 1e6])  # and judged documents
+    counts = retrieved, relevant, np.array([1.0, 2.0, 1e6, 1e6])  # judged: few, and very many
     (at_0, query_weights), (at_1, _) = (metric.values(np.full(4, x), *counts) for x in (0.0, 1.0))
     if metric.average != "macro" or (query_weights is not None and np.ptp(query_weights) > 0):
         raise ValueError(f"{metric} is not a plain mean over queries: choose average='macro'.")
@@ -188,11 +189,11 @@ def label_probabilities(
 
 
 def _assumed_grades(labels: ArrayLike | None) -> np.ndarray:
-    """Grades 0, 1, ... to the highest known label, and all known labels; else grades 0 to 4."""
+    """Grades 0, 1, and so on to the highest known label, and known labels; else grades 0 to 4."""
     known = np.empty(0) if labels is None else check.as_vector("labels", labels)
     known = known[(known >= 0) & (known <= check.MOST_GRADES)]
     if len(known):
-        return np.unique([*range(int(known.max()) + 1), 1.0, *known])
+        return np.unique([0.0, 1.0, *range(int(known.max()) + 1), *known])
     warn(
         "grades 0 to 4 are assumed: pass all grades that a label may have, such as "
         "design=Design(grades=range(5))."

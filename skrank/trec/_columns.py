@@ -38,10 +38,8 @@ def of_queries(content: Mapping[Any, Any], kind: str, what: str) -> tuple[Fields
     by_document = isinstance(next(iter(content.values()), {}), Mapping)
     lists = (list, tuple, np.ndarray, *([set, frozenset] if kind == "qrels" else []))
     for query, part in content.items():
-        if (
-            not isinstance(part, Mapping if by_document else lists)
-            or query in check.DOCUMENT_COLUMNS
-        ):
+        of_columns = query in check.DOCUMENT_COLUMNS  # {"qid": [...], "docid": [...], ...}
+        if of_columns or not isinstance(part, Mapping if by_document else lists):
             raise check.not_by_query(query, part, what)
     documents = list(chain(*content.values()))
     columns = {"qid": [query for query, part in content.items() for _ in part], "docid": documents}

@@ -154,6 +154,8 @@ def _table(
     is_data = not fields and not numbered and any(map(_NUMBER.fullmatch, names))
     if len(names) != len(head) or is_data:
         raise check.malformed(head, kind, f"{name}, line {line}")
+    if twice := [word for word in names if word and not fields and names.count(word) > 1]:
+        raise ValueError(f"{name}, line {line}: several columns are called {twice[0]!r}.")
     columns = [column[first:].cast(pl.String).str.strip_chars(" ") for column in table]
 
     def where(row: int) -> str:

@@ -62,7 +62,7 @@ def ir_measure(name: str | Metric) -> Measure:
 
     def values(qrels: pd.DataFrame, run: pd.DataFrame) -> Iterator[tuple[str, float]]:
         has = qrels["query_id"].isin(run["query_id"])
-        if has.any():  # a query without judgments does not count
+        if has.any():  # else the run has no judged query, and there is no value
             per_query = evaluate(qrels[has], run, counted).per_query.iloc[:, 0]
             yield from per_query.droplevel("system").items()
 

@@ -39,7 +39,8 @@ WRONG_RUNS = {
     "qid,docid,score\n\n1,a,3\n1,b,high\n": 4, "qid,docid,score\n1,a,3\n1,,2\n": 3,
     "qid,docid,score\n1,a,1e400\n": 2, 'qid,docid,score\n1,"a",3\n1,a,2\n': 3,
     'qid,docid,score\n1,"a,3\n1,b,2\n': 3, "qid,docid,score\n": None,
-    "qid,docid,score,Score\n1,a,3,2\n": None, '{"1": {"a": 1, "a": 2}}': None,
+    "qid,docid,score,Score\n1,a,3,2\n": None, "qid,docid,score,score\n1,a,3,2\n": 1,
+    '{"1": {"a": 1, "a": 2}}': None,
     '{"1": {"a": 1}': None, "[1, 2]": None, '"ab1"\n': 1,
 }  # fmt: skip
 
