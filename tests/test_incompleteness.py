@@ -82,10 +82,10 @@ def test_is_what_files_of_fewer_judgments_give():
     """AP correlation weighs the systems at the better end, also if lower values are better."""
     qrels, runs = collection()
     bootstrap = {"n_resamples": 100, "confidence": 0.9, "random_state": 3}
-    metrics = ["gap", "ndcg@10", "ap(condensed=True)", "bpref", "infap", "error@10"]
-    found = robustness(qrels, runs, metrics, [100, 50, 10], n_repeats=2, **bootstrap)
+    metrics = ["gap", "ap(condensed=True)", "infap", "error@10"]
+    found = robustness(qrels, runs, metrics, [100, 10], n_repeats=2, **bootstrap)
     truth = trec.evaluate(qrels, runs, metrics, max_grade=2).mean
-    assert len(found.table) == len(metrics) * 5
+    assert len(found.table) == len(metrics) * 3
     means = found.means.set_index(["metric", "percent", "repeat"])
     for row in found.table.itertuples():
         reduced = reduce_judgments(qrels, row.percent, 3 + row.repeat)

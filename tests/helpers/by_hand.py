@@ -13,9 +13,9 @@ import skrank
 from skrank.datasets import make_ranking
 from skrank.metrics import GAP
 
-DATA = make_ranking(30, n_docs=(4, 12), n_features=5, n_informative=3, max_grade=2, random_state=0)
+DATA = make_ranking(30, n_docs=(4, 12), n_features=4, n_informative=3, max_grade=2, random_state=0)
 X, RELEVANCE, QID = DATA.X, DATA.relevance, DATA.qid
-CV = skrank.QueryKFold(3)
+CV = skrank.QueryKFold(2)
 FOLDS = list(CV.split(X, RELEVANCE, groups=QID))
 
 

@@ -1,6 +1,7 @@
 """Clusters, data and trainings on Dask."""
 
 import logging
+import multiprocessing
 import threading
 
 import numpy as np
@@ -12,6 +13,13 @@ distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 dxgb = pytest.importorskip("xgboost.dask")
+
+if "forkserver" in multiprocessing.get_all_start_methods():
+    # Workers are forks of one process, which imports for all of them
+    dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
+    distributed.utils.get_mp_context().set_forkserver_preload(
+        ["distributed", "dask.dataframe", "lightgbm", "xgboost.dask", "numba", "skrank.dask"]
+    )
 
 QUIET = [
     # LightGBM takes the number of threads from the workers, and deprecates what older ones need

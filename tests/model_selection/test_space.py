@@ -29,7 +29,7 @@ RANKERS = {
     "linear": LinearRanker(),
 }
 every = pytest.mark.parametrize("ranker", RANKERS.values(), ids=RANKERS)
-DATA = make_ranking(60, n_docs=(10, 30), n_features=4, n_informative=3, random_state=0)
+DATA = make_ranking(30, n_docs=(10, 20), n_features=4, n_informative=3, random_state=0)
 Y = skrank.with_groups(DATA.relevance, DATA.qid)
 SEARCH = {"scoring": skrank.scorer("gap"), "cv": skrank.QueryKFold(2)}
 

@@ -1,8 +1,6 @@
 """What is shipped, and what describes it: the files that packaging, hosting and citing read."""
 
 import fnmatch
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -49,12 +47,3 @@ def test_versions_and_licenses_agree():
     assert cited["license"] == PROJECT["license"]
     assert f"version = {{{skrank.__version__}}}" in text("docs", "citing.md")
     assert (ROOT / "skrank" / "py.typed").exists()
-
-
-@in_repository
-def test_calls_of_users_are_checked_by_mypy():
-    """Right calls pass. Wrong calls have a `type: ignore`, which mypy refuses if it is not used."""
-    pytest.importorskip("mypy")
-    command = [sys.executable, "-m", "mypy", "tests/helpers/usual_calls.py"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-    assert done.returncode == 0, done.stdout

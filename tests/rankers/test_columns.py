@@ -75,25 +75,33 @@ def test_columns_that_are_not_numbers_are_named(ranker, column):
 
 
 FLAGS = pd.Series(VALUES > 1)
-TAKEN = {
-    "objects": (objects(VALUES), VALUES),
-    "decimals": (objects(list(map(Decimal, VALUES))), VALUES),
-    "Float64": (pd.Series(VALUES, dtype="Float64").mask(MISSING), VALUES),
-    "Arrow": (pd.Series(VALUES, dtype="double[pyarrow]").mask(MISSING), VALUES),
-    "booleans as objects": (FLAGS.astype("object").mask(MISSING, pd.NA), FLAGS),
-    "boolean": (FLAGS.astype("boolean").mask(MISSING), FLAGS),
-    "booleans of Arrow": (FLAGS.astype("bool[pyarrow]").mask(MISSING), FLAGS),
-}
+TAKEN = [  # values, and columns of the same values
+    (
+        VALUES,
+        objects(VALUES),
+        objects(list(map(Decimal, VALUES))),
+        pd.Series(VALUES, dtype="Float64").mask(MISSING),
+        pd.Series(VALUES, dtype="double[pyarrow]").mask(MISSING),
+    ),
+    (
+        FLAGS,
+        FLAGS.astype("object").mask(MISSING, pd.NA),
+        FLAGS.astype("boolean").mask(MISSING),
+        FLAGS.astype("bool[pyarrow]").mask(MISSING),
+    ),
+]
 
 
 @every
-@pytest.mark.parametrize(("column", "values"), TAKEN.values(), ids=TAKEN)
-def test_numbers_and_booleans_of_any_dtype_equal_floats(ranker, column, values):
-    floats = frame(np.where(MISSING, np.nan, values))
+@pytest.mark.parametrize("values", TAKEN, ids=["numbers", "booleans"])
+def test_numbers_and_booleans_of_any_dtype_equal_floats(ranker, values):
+    first, *columns = values
+    floats = frame(np.where(MISSING, np.nan, first))
     expected = ranker.fit(floats, Y).predict(floats)
-    X = frame(column)
-    assert ranker.fit(X, Y).predict(X).tolist() == expected.tolist()
-    assert str(X["new"].dtype) == str(column.dtype)  # the caller's frame stays as it is
+    for column in columns:
+        X = frame(column)
+        assert ranker.fit(X, Y).predict(X).tolist() == expected.tolist(), column.dtype
+        assert str(X["new"].dtype) == str(column.dtype)  # the caller's frame stays as it is
 
 
 def test_columns_that_an_estimator_encodes_are_passed_on():

@@ -98,7 +98,7 @@ def test_rows_and_weights_of_queries_may_be_interleaved(name):
 
 @pytest.mark.parametrize(("ranker", "grid"), RANKERS.values(), ids=RANKERS)
 def test_searches_and_cross_validation_in_both_modes(ranker, grid):
-    gap, cv = skrank.scorer("gap"), skrank.QueryKFold(3, stratify="n_relevant")
+    gap, cv = skrank.scorer("gap"), skrank.QueryKFold(2, stratify="n_relevant")
     found = GridSearchCV(ranker, grid, scoring=gap, cv=cv, refit=False).fit(data.X, y)
     means = found.cv_results_["mean_test_score"]
     assert len(set(means)) == len(means)

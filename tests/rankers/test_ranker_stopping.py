@@ -20,7 +20,13 @@ from skrank.scoring import scorer
 from tests.helpers.rankers import RANKERS, STOP, First, cat, data, hist, lgbm, routing, xgb, y
 
 CAT = cat(iterations=40, depth=3, learning_rate=0.4)
-QUIET = {"thread_count": 1, "random_seed": 0, "verbose": False, "allow_writing_files": False}
+QUIET = {
+    "depth": 3,
+    "thread_count": 1,
+    "random_seed": 0,
+    "verbose": False,
+    "allow_writing_files": False,
+}
 LGBM_REGRESSOR = lgbm(lightgbm.LGBMRegressor)
 TRAIN = [one[data.qid < 60] for one in (data.X, data.relevance, data.qid)]
 ROWS = np.random.default_rng(0).permutation(np.flatnonzero(data.qid >= 60))
@@ -184,20 +190,19 @@ def test_early_stopping_without_validation_warns(names):
 
 
 @pytest.mark.parametrize(
-    ("estimator", "changing"),
+    ("estimator", "changing", "init"),
     [
-        (lgbm(), None),
-        (lgbm(boosting="DART"), "dart"),
-        (xgb(booster="dart"), "dart"),
-        (xgb(booster="gblinear", max_depth=None), "gblinear"),
-        (cat(iterations=25, learning_rate=1), None),
-        (hist(), None),
+        (lgbm(), None, None),
+        (lgbm(boosting="DART"), "dart", "linear"),
+        (xgb(booster="dart"), "dart", None),
+        (xgb(booster="gblinear", max_depth=None), "gblinear", "linear"),
+        (cat(iterations=25, learning_rate=1), None, None),
+        (cat(iterations=25, learning_rate=1), None, "linear"),
+        (hist(), None, None),
     ],
     ids=str,
 )
-@pytest.mark.parametrize("init", [None, "linear"])
 def test_all_rounds_are_used_without_early_stopping(estimator, changing, init):
-    init = None if type(estimator) is type(hist()) else init
     ranker = GroupedRanker(estimator, eval_metric="gap", init=init, **STOP)
     if changing:
         with pytest.raises(ValueError, match=changing):
@@ -243,10 +248,10 @@ def test_the_default_metric_of_early_stopping(estimator, objective, name):
         (RANKERS["xgboost-gap"], "n_estimators"),
         (RANKERS["catboost"], "iterations"),
         (RANKERS["hist-gap"], "max_iter"),
-        (GroupedRanker(lgbm(num_iterations=60), **STOP), "num_iterations"),
-        (GroupedRanker(catboost.CatBoostRanker(num_trees=60, **QUIET), **STOP), "num_trees"),
+        (GroupedRanker(lgbm(num_iterations=40), **STOP), "num_iterations"),
+        (GroupedRanker(catboost.CatBoostRanker(num_trees=20, **QUIET), **STOP), "num_trees"),
         (
-            GroupedRanker(catboost.CatBoostRegressor(n_estimators=300, eta=0.2, **QUIET), **STOP),
+            GroupedRanker(catboost.CatBoostRegressor(n_estimators=300, eta=0.8, **QUIET), **STOP),
             "n_estimators",
         ),
     ],

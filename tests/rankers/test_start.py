@@ -120,13 +120,14 @@ def test_values_per_round_are_those_of_predictions_and_the_start_is_round_0(esti
 
 
 @every
-@pytest.mark.parametrize("refit", [False, True])
-def test_predictions_are_the_start_if_no_round_is_better(estimator, options, refit):
+def test_predictions_are_the_start_if_no_round_is_better(estimator, options):
     known = np.column_stack([X, LABELS])
-    model = fit(estimator, First(0.5, column=6), known, options={"refit": refit}, **options, **STOP)
-    assert model.best_iteration_ == 0
-    assert model.evals_result_["validation"]["ndcg@5"][0] == 1
-    assert_allclose(model.predict(known), model.init_factor_ * LABELS / 2)
+    for refit in (False, True):
+        how = options | STOP | {"options": {"refit": refit}, "early_stopping_rounds": 3}
+        model = fit(estimator, First(0.5, column=6), known, **how)
+        assert model.best_iteration_ == 0
+        assert model.evals_result_["validation"]["ndcg@5"][0] == 1
+        assert_allclose(model.predict(known), model.init_factor_ * LABELS / 2)
 
 
 def by_xgboost(estimator, y):
@@ -184,8 +185,15 @@ def test_objectives_with_a_link_are_refused(estimator):
     fit(estimator, None, y=labels)
 
 
-@pytest.mark.parametrize("init", ["linear", skrank.LinearRanker(), GroupedRanker(Ridge())], ids=str)
-@every_regressor
+@pytest.mark.parametrize(
+    ("estimator", "init"),
+    [
+        (estimator, init)
+        for estimator in (lgbm(), xgb(), cat())
+        for init in ("linear", GroupedRanker(Ridge()))
+    ],
+    ids=str,
+)
 def test_a_regressor_may_start_from_a_ranker(estimator, init):
     """The ranker needs queries, although the regressor does not."""
     rows = np.random.default_rng(0).permutation(len(X))

@@ -29,7 +29,7 @@ from tests.helpers import by_hand
 from tests.helpers.by_hand import CV, DATA, QID, RELEVANCE, X
 
 LGBM = lightgbm.LGBMRanker(
-    n_estimators=3, num_leaves=4, min_child_samples=2, verbosity=-1, n_jobs=1
+    n_estimators=2, num_leaves=4, min_child_samples=2, verbosity=-1, n_jobs=1
 )
 XGB = xgboost.XGBRanker(n_estimators=3, max_depth=2, n_jobs=1)
 CAT = catboost.CatBoostRanker(
@@ -90,7 +90,7 @@ def run(imported):
         model, grid = MODELS[name]
         space = imported | {"X": X, "relevance": RELEVANCE, "qid": QID}
         exec(SETUP, space)
-        space |= {"model": clone(model), "grid": grid, "code": code} | others
+        space |= {"model": clone(model), "grid": grid, "cv": CV, "code": code} | others
         with sklearn.config_context(enable_metadata_routing=mode == "routing"):
             exec(code, space)
         return space
