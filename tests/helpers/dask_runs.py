@@ -18,7 +18,7 @@ if "forkserver" in multiprocessing.get_all_start_methods():
     # Workers are forks of one process, which imports for all of them
     dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
     distributed.utils.get_mp_context().set_forkserver_preload(
-        ["distributed", "dask.dataframe", "lightgbm", "xgboost.dask", "numba", "skrank.dask"]
+        ["distributed", "dask.dataframe", "lightgbm", "xgboost.dask", "numba"]
     )
 
 QUIET = [

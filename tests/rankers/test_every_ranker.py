@@ -39,7 +39,7 @@ RANKERS = {
     "recommended": (RECOMMENDED, {"default__estimator__num_leaves": [3, 31]}),
     "xgboost": (GroupedRanker(xgb(n_estimators=12), objective="gap", **STOP), RATES),
     "catboost": (GroupedRanker(cat(iterations=12), init=LINEAR, **STOP), RATES),
-    "hist": (GroupedRanker(hist(max_iter=5), max_queries=60, random_state=0), RATES),
+    "hist": (GroupedRanker(hist(max_iter=5, max_bins=31), max_queries=60, random_state=0), RATES),
     "regressor": (
         GroupedRanker(lgbm(lightgbm.LGBMRegressor, n_estimators=8), init=LINEAR),
         {"init_scale": [0.5, 4.0]},
@@ -285,7 +285,7 @@ EXPECTED = {
 @parametrize_with_checks(
     [
         GroupedRanker(Ridge()),
-        GroupedRanker(hist(max_iter=3)),
+        OneGroupedRanker(hist(max_iter=3)),
         OneGroupedRanker(lgbm(n_estimators=3, min_child_samples=2)),
         OneGroupedRanker(xgb(n_estimators=3)),
         OneLinearRanker(options={"max_iter": 1000}),
