@@ -184,11 +184,11 @@ def _has_nan(values: Any) -> bool:
 
 
 def _correlated_nan(values: Any, y: np.ndarray) -> np.ndarray:
-    """True for each column whose NaN correlates with y, whose mean is 0.
+    """True for each column whose NaN correlates with y; a label that is NaN does not count.
 
-    Tests sum(y at NaN)^2 > z^2 p (1 - p) sum(y^2), with p the share of NaN and z = 3: the right
-    side without z^2 is the variance of the sum if NaN and y are independent. Indicators of other
-    columns would only fit noise.
+    With y minus its mean, tests sum(y at NaN)^2 > z^2 p (1 - p) sum(y^2), with p the share of NaN
+    and z = 3: the right side without z^2 is the variance of the sum if NaN and y are independent.
+    Indicators of other columns would only fit noise.
     """
     if sparse.issparse(values):
         entries = values.tocoo()
@@ -197,6 +197,8 @@ def _correlated_nan(values: Any, y: np.ndarray) -> np.ndarray:
     else:
         rows, columns = np.nonzero(np.isnan(values))
     share = np.bincount(columns, minlength=values.shape[1]) / len(y)
-    sums = np.bincount(columns, y[rows], minlength=values.shape[1])
+    known = ~np.isnan(y)
     with np.errstate(all="ignore"):  # of labels that are infinite or too large to square
+        y = np.where(known, y - np.nansum(y) / known.sum(), 0.0)
+        sums = np.bincount(columns, y[rows], minlength=values.shape[1])
         return sums**2 > _SIGNIFICANT**2 * share * (1 - share) * (y @ y)

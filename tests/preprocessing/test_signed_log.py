@@ -60,6 +60,15 @@ def test_nan_stays_and_the_rows_of_the_caller_do_not_change():
     assert_array_equal(table, before)
 
 
+def test_only_nan_that_correlates_with_labels_is_marked():
+    """In labels with any mean, of which some are unknown."""
+    table, labels = np.where(RNG.random(X.shape) < 0.3, np.nan, X), RNG.integers(0, 5, len(X)) + 0.0
+    table[labels > 2, 1] = np.nan
+    labels[::9] = np.nan
+    for rows in (table, csr_matrix(table)):
+        assert RidgeImputer().fit(rows, labels).missing_.tolist() == [1]
+
+
 @pytest.mark.parametrize(
     ("table", "message"),
     [
