@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.preprocessing import StandardScaler
 
-from skrank import LinearRanker
+from skrank import LinearRanker, RankerMean
 from skrank.datasets import make_ranking
 from tests.helpers import dask_runs as runs
 from tests.helpers.dask_runs import dask
@@ -81,6 +81,17 @@ def test_whole_queries_are_drawn_up_to_max_rows():
     np.testing.assert_allclose(spread.coef_, alone.coef_, rtol=0.2, atol=0.05)
     with pytest.warns(UserWarning, match="max_rows=1 "):  # at least one query
         LinearRanker(options={"max_rows": 1}).fit(*map(on_dask, rows))
+
+
+@pytest.mark.filterwarnings("ignore:.*queries are drawn")
+def test_rows_that_scale_a_mean_do_not_depend_on_the_generator_of_numpy():
+    """They are drawn from more than 1,000,000 rows."""
+    n_rows, cut = 1_000_200, (500_000,)
+    features, qid = RNG.integers(0, 5, (n_rows, 1)), np.arange(n_rows) // 1000
+    rows = [runs.on_dask(column, cut) for column in (features, features[:, 0], qid)]
+    mean = RankerMean([LinearRanker(options={"max_rows": 2000}, random_state=0)])
+    first, again = (mean.fit(*rows).factors_ for _ in range(2))
+    assert first == again
 
 
 def test_choices_of_queries_and_transformers_are_those_of_one_machine():
