@@ -17,38 +17,38 @@ from skrank import _validation as check
 from skrank._engine.groups import LEVEL, require_groups, resolve_groups, without_queries
 from skrank._typing import Table
 
-Codes: TypeAlias = np.ndarray  # number of the query of each row
+RowQuery: TypeAlias = np.ndarray  # number of the query of each row
 
 
-def _rank(table: pd.DataFrame, codes: Codes) -> pd.DataFrame:
+def _rank(table: pd.DataFrame, row_query: RowQuery) -> pd.DataFrame:
     """Mean rank of each value in its query (lowest: 1), divided by the number of known values."""
-    return table.groupby(codes).rank(pct=True)
+    return table.groupby(row_query).rank(pct=True)
 
 
-def _zscore(table: pd.DataFrame, codes: Codes) -> pd.DataFrame:
+def _zscore(table: pd.DataFrame, row_query: RowQuery) -> pd.DataFrame:
     """Value minus the mean of its query, in standard deviations; 0 if all values are equal."""
-    shares = _share(table, codes)  # at most 1, so that squares do not overflow
-    queries = shares.groupby(codes)
+    shares = _share(table, row_query)  # at most 1, so that squares do not overflow
+    queries = shares.groupby(row_query)
     rest = shares - queries.transform("mean")
-    deviations = np.sqrt((rest**2).groupby(codes).transform("mean"))
-    # equal values may differ from a rounded mean
+    deviations = np.sqrt((rest**2).groupby(row_query).transform("mean"))
+    # equal values may differ from a rounded mean, and deviations of tiny values may be 0
     equal = (queries.transform("max") == queries.transform("min")) & shares.notna()
     return (rest / deviations.where(deviations > 0, 1)).mask(equal, 0)
 
 
-def _share(table: pd.DataFrame, codes: Codes) -> pd.DataFrame:
+def _share(table: pd.DataFrame, row_query: RowQuery) -> pd.DataFrame:
     """Value divided by the largest absolute value of its query; 0 if all values are 0."""
-    largest = table.abs().groupby(codes).transform("max")
+    largest = table.abs().groupby(row_query).transform("max")
     return table / largest.where(largest > 0, 1)
 
 
-def _difference(table: pd.DataFrame, codes: Codes) -> pd.DataFrame:
+def _difference(table: pd.DataFrame, row_query: RowQuery) -> pd.DataFrame:
     """Value minus the highest value of its query."""
-    return table - table.groupby(codes).transform("max")
+    return table - table.groupby(row_query).transform("max")
 
 
 # functions of numbers and the queries of their rows; NaN stays NaN and is ignored
-KINDS: dict[str, Callable[[pd.DataFrame, Codes], pd.DataFrame]] = {
+KINDS: dict[str, Callable[[pd.DataFrame, RowQuery], pd.DataFrame]] = {
     "rank": _rank,
     "zscore": _zscore,
     "share": _share,
@@ -113,6 +113,7 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     array(['x0', 'x0_rank', 'x0_difference'], dtype=object)
     """
 
+    # `fit` ignores groups, but a pipeline passes `fit_transform` what both methods request
     __metadata_request__fit: ClassVar[dict[str, object]] = {"groups": True}
     __metadata_request__transform: ClassVar[dict[str, object]] = {"groups": True}
 
@@ -170,12 +171,12 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X = _framed(X)
         values = self._table(X, reset=False)
         ids = require_groups(groups, X=X, who="QueryFeatures.transform")
-        codes = pd.factorize(ids)[0]
+        row_query = pd.factorize(ids)[0]
         table, lowest = pd.DataFrame(values, dtype=np.float64), np.finfo(values.dtype).min
         parts = [values] if self.keep_original else []
         with np.errstate(over="ignore"):
             for kind in kinds:
-                block = KINDS[kind](table, codes).to_numpy().astype(values.dtype)
+                block = KINDS[kind](table, row_query).to_numpy().astype(values.dtype)
                 # a difference that overflows to -inf becomes the lowest finite number
                 parts.append(np.maximum(block, lowest))
         return np.hstack(parts)
@@ -263,7 +264,7 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if sparse.issparse(X):
             raise ValueError("X is sparse, and most of the output is not 0: pass X.toarray().")
         table = without_queries(X)
-        if table is not X and table.shape[1] == 0:
+        if table is not X and table.shape[1] == 0:  # the queries were the only column
             raise ValueError("X has no column besides the queries: it needs at least 1 feature.")
         remedy = "encode it, or choose the other columns with ColumnTransformer"
         values = check.feature_numbers(table, remedy, who=self)

@@ -105,10 +105,10 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     init_ : fitted estimator or None
         The model whose scores boosting started from.
     init_factor_ : float
-        Factor of the scores of `init_`; 0 if these are constant inside queries, 1 without `init`.
+        Factor of the scores of `init_`; 0 if these are constant inside queries, and without `init`.
     evals_result_ : dict of str to dict of str to list of float
         ``evals_result_["validation"]["gap@10"]``: values per round, with validation rows; with
-        `init`, the value of the start comes first.
+        `init`, the value of the start comes first, but for the estimator's own metrics.
     max_grade_ : int
         Highest grade, at least 1: of all labels that were passed to `skrank.with_groups`, if `y` is
         a part of its result; otherwise of the labels of `fit`. `skrank.scorer` reads it, so that
@@ -171,8 +171,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
 
     _inner: ClassVar[tuple[str, ...]] = ("estimator", "init")
     _defaults: ClassVar[Options] = {"unjudged": "raise", "refit": False}
-    _categories: dict[object, object]
-    _named_columns: set[object]
+    _categories: dict[object, object]  # dtypes of the training rows' categories, by column
+    _named_columns: set[object]  # columns that parameters of the estimator name, as categories
 
     def __init__(
         self,
@@ -246,7 +246,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     def __getattr__(self, name: str) -> Any:
         if name in ("feature_importances_", "coef_", "classes_") and "estimator_" in vars(self):
             value = getattr(self.estimator_, name)
-            if np.ndim(value) == 0:  # CatBoost: importances for a loss of rankings need the rows
+            if np.ndim(value) == 0:  # None of CatBoost, whose importances for rankings need rows
                 return self.estimator_.get_feature_importance(type="PredictionValuesChange")
             return value
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -261,7 +261,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
             well, so that tools of scikit-learn pass them on if metadata routing is enabled.
         """
         requests = super().get_metadata_routing()
-        known = {*signature(type(self).fit).parameters, *requests.fit.requests, "y", "X", "kwargs"}
+        known = {*signature(type(self).fit).parameters, *requests.fit.requests}
         if not hasattr(self.estimator, "fit"):
             return requests
         for name, parameter in signature(self.estimator.fit).parameters.items():
@@ -298,13 +298,14 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         validate_data(self, X, reset=reset, skip_check_array=True)
         if kind.rounds_parameter is None:  # such as a pipeline, which encodes columns itself
             return X
-        named = vars(self).get("_named_columns")  # None after a training on Dask
-        if named is None:
+        named = vars(self).get("_named_columns")
+        if named is None:  # trained on Dask: the boosters check columns, and number levels as there
             return X
         if reset:
             self._categories = categories_of(X)
         remedy = check.MAKE_CATEGORY if reset else check.WAS_NUMBER
         X = check.number_columns(X, remedy, named | self._categories.keys(), categories=True)
+        # HistGradientBoosting itself reads unknown levels as missing
         if isinstance(kind, Booster) and hasattr(X, "dtypes"):
             return with_categories(X, self._categories, as_text=kind.text_categories)
         return X
@@ -349,8 +350,8 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         max_grade = rows.max_grade(validation)
 
         # parts are sorted by query; boosters have no arguments of `fit` with an entry per row
-        alone = kind.rounds_parameter is None
-        fit = self._trained(rows.part(chosen, slices_params=alone), validation, max_grade)
+        boosts = kind.rounds_parameter is not None
+        fit = self._trained(rows.part(chosen, slices_params=not boosts), validation, max_grade)
         if options["refit"] and len(held_out):
             assert chosen is not None
             fit = self._trained(rows.part(np.append(chosen, held_out)), None, max_grade, fit)
@@ -381,7 +382,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         fit = fit_of(self, kind, train, validation, max_grade)
         if self.init is not None:
             init, shared = self.init, isinstance(self.init, str)
-            if train.loaded is not None:
+            if train.loaded is not None:  # `init` is trained in the memory of the client
                 train = _dask.drawn(train.loaded, init).check().part()
             if shared:
                 init = linear_init(fit, grades=check.are_grades(train.y))

@@ -141,7 +141,7 @@ def _is_sparse(X: Matrix) -> TypeGuard[csr_matrix]:
 
 
 def _row_blocks(X: Matrix) -> Iterator[slice]:
-    """Slices of rows with about _BLOCK entries; of a sparse matrix, with at least 1 per column."""
+    """Slices of rows with about _BLOCK entries; of a sparse matrix, _BLOCK + n_features."""
     n_rows, n_features = X.shape
     step = _BLOCK // max(1, n_features)
     if _is_sparse(X):

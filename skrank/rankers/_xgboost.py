@@ -34,7 +34,8 @@ class XGBoost(Booster):
 
     def repeat(self, fit: Fit, stopped: Fit) -> None:
         estimator = fit.estimator
-        if estimator.get_num_boosting_rounds() != stopped.best_iteration:  # not a random forest
+        # `n_estimators` of a random forest is the number of trees of its only round
+        if estimator.get_num_boosting_rounds() != stopped.best_iteration:
             super().repeat(fit, stopped)
         # XGBoost: clones draw a seed from a RandomState
         estimator.set_params(random_state=stopped.estimator.random_state)
@@ -59,7 +60,7 @@ class XGBoost(Booster):
 
     def _start_at_zero(self, estimator: Estimator) -> None:
         """Set the base margin to 0, so that margins are the sum of the rounds."""
-        name = estimator.objective
+        name = estimator.objective  # without a link: "reg:squarederror", ..., "reg:linear"
         links = not (name is None or callable(name) or name.endswith(("error", ":linear")))
         if links and not self.trains_on_queries:
             raise objective_with_link(estimator)
