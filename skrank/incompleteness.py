@@ -279,7 +279,7 @@ def robustness(
     """
     import pandas as pd
 
-    check.check_share("confidence", confidence)
+    confidence = check.check_share("confidence", confidence)
     n_resamples, seed = check.check_draws(n_resamples, random_state)
     check.check_repeats("n_repeats", n_repeats, "the number of random reductions of each level")
     levels = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +21,14 @@ def summed(X: Any) -> sparse.csr_matrix:
         matrix = matrix.copy()  # it may share its arrays with X
         matrix.sum_duplicates()
     return matrix
+
+
+def feature_table(X: Any) -> Any:
+    """X, without masked values; lists become an array, of objects if text stands beside numbers."""
+    if hasattr(X, "shape") and not isinstance(X, np.ndarray):
+        return X
+    array = unmasked("X", X, "rows of numbers, all of the same length")
+    return np.asarray(X, object) if array.dtype.kind in "US" else array
 
 
 # `remedy` of text, in `fit` and after it
@@ -46,8 +53,7 @@ def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.
     """
     from sklearn.utils import check_array
 
-    if hasattr(X, "tocsr"):
-        X = summed(X)
+    X = summed(X) if hasattr(X, "tocsr") else feature_table(X)
     names = list(getattr(X, "columns", ()))
     kinds = set(X.dtypes) if names else ()
     if kinds and all(isinstance(dtype, np.dtype) and dtype.kind in "fiu" for dtype in kinds):
@@ -56,9 +62,6 @@ def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.
         for column in X.iter_columns():
             if np.asarray(column).dtype.kind not in "fiub":
                 column_numbers(repr(column.name), column, remedy)
-    elif isinstance(X, (list, tuple)):
-        with suppress(ValueError):  # of rows of unequal lengths, which check_array reports
-            X = np.asarray(X, object if first_text(np.asarray(X)) is not None else None)
     X = number_columns(X, remedy)
     try:
         dtypes = [np.float64, np.float32]
@@ -109,8 +112,6 @@ def number_columns(
     booleans with missing values, become double precision. `but` has names or numbers of columns.
     With `categories`, columns may be categories.
     """
-    if isinstance(X, np.ndarray):
-        unmasked("X", X)  # raises
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind not in "fiub":
         for number, column in enumerate(X.T):
             if number not in but:

@@ -97,7 +97,7 @@ def make_ranking(
     check.check_count("n_informative", n_informative, "features that decide the relevance", 3)
     check.check_count("n_features", n_features, "all, with n_informative", n_informative)
     check.check_count("max_grade", max_grade, "the highest grade", most=check.MOST_GRADES)
-    check.check_number("noise", noise, 0, 1e100)
+    noise = check.check_number("noise", noise, 0, 1e100)
     check.check_number("empty_fraction", empty_fraction, 0, 1)
 
     rng = check.as_random_state("random_state", random_state)

@@ -84,7 +84,7 @@ def features(X: Table, *, keep_polars: bool) -> Table:
     tables = ("pyarrow.",) if keep_polars else ("pyarrow.", "polars.")
     if type(X).__module__.startswith(tables) and hasattr(X, "to_pandas"):
         X = X.to_pandas()  # LightGBM ends the process if a table of pyarrow has text
-    X = csr_matrix(check.summed(X)) if issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
+    X = csr_matrix(check.summed(X)) if issparse(X) else check.feature_table(X)
     if len(X.shape) != 2:
         raise ValueError(
             f"X has shape {X.shape} and needs 2 dimensions. Reshape your data: X.reshape(1, -1) "

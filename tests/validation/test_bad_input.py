@@ -135,8 +135,11 @@ REFUSED = [
       for q in (np.arange(60).astype(str), [f"q{i}" for i in range(60)])),
     # other functions
     (lambda: stats.paired_t(MASKED), "row 1 of scores"),
-    (lambda: skrank.LinearRanker().fit(MASKED, [1, 0], groups=[1, 1]), "row 1 of X"),
-    (lambda: skrank.QueryFeatures().fit([[1.0, "2"]], groups=[1]), "column 1 of X"),
+    *((lambda ranker=ranker, X=X: ranker.fit(X, [1, 0], groups=[1, 1]), named)
+      for ranker in (skrank.LinearRanker(), skrank.GroupedRanker(Ridge()))
+      for X, named in ((MASKED, "row 1 of X"), ([[1.0], [2.0, 3.0]], "^X must"))),
+    *((lambda f=f: f.fit([[1.0, "2"]] * 2, [1, 0], groups=[1, 1]), "column 1 of X")
+      for f in (skrank.LinearRanker(), skrank.QueryFeatures())),
     (lambda: skrank.metric("rbp", p=10**400), "^p="),
     (lambda: stats.t_interval([]), "values"),
     (lambda: stats.t_interval(FAR, confidence=1.5), r"^confidence=1.5.*1\)"),
