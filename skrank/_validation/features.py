@@ -14,28 +14,43 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 
-def summed(X: Any) -> sparse.csr_matrix:
-    """A sparse matrix as a CSR matrix with at most one entry for each row and column."""
-    matrix = X.tocsr()
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()  # it may share its arrays with X
-        matrix.sum_duplicates()
-    return matrix
-
-
-def feature_table(X: Any) -> Any:
-    """X, without masked values; lists become an array, of objects if text stands beside numbers."""
-    if hasattr(X, "shape") and not isinstance(X, np.ndarray):
-        return X
-    array = unmasked("X", X, "rows of numbers, all of the same length")
-    return np.asarray(X, object) if array.dtype.kind in "US" else array
-
-
 # `remedy` of text, in `fit` and after it
 MAKE_CATEGORY = "make it a category by astype('category'), or leave it out"
 WAS_NUMBER = "give a number, as in fit"
 _TIMES = {"date", "datetime", "datetime64", "period", "time", "timedelta", "timedelta64"}
 _LARGEST = np.finfo(np.float64).max
+
+
+def feature_table(X: Any, *, keep_polars: bool = True) -> Any:
+    """X as a two-dimensional array, CSR matrix or frame, without masked values.
+
+    Tables of pyarrow become pandas frames. With keep_polars=False, polars frames do, too: LightGBM
+    and XGBoost read names and categories from pandas frames.
+    """
+    from scipy.sparse import csr_matrix, issparse
+
+    tables = ("pyarrow.",) if keep_polars else ("pyarrow.", "polars.")
+    if type(X).__module__.startswith(tables) and hasattr(X, "to_pandas"):
+        X = X.to_pandas()  # LightGBM ends the process if a table of pyarrow has text
+    if issparse(X):
+        X = csr_matrix(X)
+        if not X.has_canonical_format:  # some row has two entries for a column
+            X = X.copy()  # the arrays may be those of the caller
+            X.sum_duplicates()
+    elif isinstance(X, np.ndarray) or not hasattr(X, "shape"):
+        array = unmasked("X", X, "rows of numbers, all of the same length")
+        # in lists with text, numbers stay numbers
+        X = np.asarray(X, object) if array.dtype.kind in "US" else array
+    if len(X.shape) != 2:
+        raise ValueError(
+            f"X has shape {X.shape} and needs 2 dimensions. Reshape your data: X.reshape(1, -1) "
+            "for one document, X.reshape(-1, 1) for one feature."
+        )
+    if X.shape[1] == 0:
+        raise ValueError(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+    dtypes = map(str, getattr(X, "dtypes", ()))
+    coded = [number for number, dtype in enumerate(dtypes) if dtype.startswith("dictionary<")]
+    return X.astype(dict.fromkeys(X.columns[coded], "category")) if coded else X
 
 
 def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.csr_matrix:
@@ -53,7 +68,7 @@ def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.
     """
     from sklearn.utils import check_array
 
-    X = summed(X) if hasattr(X, "tocsr") else feature_table(X)
+    X = feature_table(X)
     names = list(getattr(X, "columns", ()))
     kinds = set(X.dtypes) if names else ()
     if kinds and all(isinstance(dtype, np.dtype) and dtype.kind in "fiu" for dtype in kinds):
@@ -124,13 +139,6 @@ def number_columns(
         if not (allowed or name in but or number in but or _all_read(dtype)):
             X.isetitem(number, column_numbers(repr(name), X.iloc[:, number], remedy))
     return X
-
-
-def with_arrow_categories(X: Any) -> Any:
-    """X, in which dictionaries of Arrow are categories of pandas."""
-    dtypes = map(str, getattr(X, "dtypes", ()))
-    coded = [number for number, dtype in enumerate(dtypes) if dtype.startswith("dictionary<")]
-    return X.astype(dict.fromkeys(X.columns[coded], "category")) if coded else X
 
 
 def _all_read(dtype: Any) -> bool:

@@ -24,7 +24,7 @@ from skrank._warnings import warn
 from skrank.dask._partitions import head_of
 from skrank.dask._predict import predict_collection
 from skrank.metrics import Metric
-from skrank.rankers._rows import VALIDATION_ROWS, Part, Rows, features
+from skrank.rankers._rows import VALIDATION_ROWS, Part, Rows
 from skrank.scoring import RankingScorer, scorer
 
 # early_stopping_rounds="auto" of all rankers
@@ -263,7 +263,7 @@ class Ranker(BaseEstimator, ABC):
 
     def _table(self, X: Table, *, reset: bool) -> Table:
         """X as a checked table; stores its features if `reset`, else compares with the stored."""
-        X = features(X, keep_polars=False)
+        X = check.feature_table(X, keep_polars=False)
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
 

@@ -26,7 +26,7 @@ from skrank.rankers._base import Ranker, no_collections
 from skrank.rankers._fit import VALIDATION, Booster, Fit, Start, fit_of, trained_start
 from skrank.rankers._kinds import kind_of
 from skrank.rankers._linear import linear_init
-from skrank.rankers._rows import Part, Rows, categories_of, features, with_categories
+from skrank.rankers._rows import Part, Rows, categories_of, with_categories
 from skrank.scoring import RankingScorer
 
 
@@ -294,7 +294,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     def _table(self, X: Table, *, reset: bool) -> Table:
         kind = kind_of(self.estimator)
         # boosters read categories of pandas only
-        X = features(X, keep_polars=kind.rounds_parameter is None)
+        X = check.feature_table(X, keep_polars=kind.rounds_parameter is None)
         validate_data(self, X, reset=reset, skip_check_array=True)
         if kind.rounds_parameter is None:  # such as a pipeline, which encodes columns itself
             return X

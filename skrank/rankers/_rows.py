@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from pandas.api.types import is_bool_dtype, is_numeric_dtype, is_string_dtype
-from scipy.sparse import csr_matrix, issparse
 from sklearn.utils import _safe_indexing, column_or_1d
 
 from skrank import _validation as check
@@ -73,26 +72,6 @@ class Part:
             rest = self.known.centered(scores)
         spread = float(np.sqrt(np.average(rest**2, weights=self.weights)))
         return spread * largest if spread > _ROUNDING else 0.0
-
-
-def features(X: Table, *, keep_polars: bool) -> Table:
-    """X as a two-dimensional array, CSR matrix or frame.
-
-    Tables of pyarrow become pandas frames. With keep_polars=False, polars frames do, too: LightGBM
-    and XGBoost read names and categories from pandas frames.
-    """
-    tables = ("pyarrow.",) if keep_polars else ("pyarrow.", "polars.")
-    if type(X).__module__.startswith(tables) and hasattr(X, "to_pandas"):
-        X = X.to_pandas()  # LightGBM ends the process if a table of pyarrow has text
-    X = csr_matrix(check.summed(X)) if issparse(X) else check.feature_table(X)
-    if len(X.shape) != 2:
-        raise ValueError(
-            f"X has shape {X.shape} and needs 2 dimensions. Reshape your data: X.reshape(1, -1) "
-            "for one document, X.reshape(-1, 1) for one feature."
-        )
-    if X.shape[1] == 0:
-        raise ValueError(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
-    return check.with_arrow_categories(X) if hasattr(X, "dtypes") else X
 
 
 def categories_of(X: Table) -> dict[object, Any]:
