@@ -39,14 +39,13 @@ def cannot_stop(booster: str) -> ValueError:
 
 def check_bagging(params: Mapping[str, Any]) -> None:
     """Refuse parameters of LightGBM with which a callable objective trains nothing."""
-
-    def values_of(*aliases: str) -> set[str]:
-        return {str(params[name]).lower() for name in aliases if name in params}
-
-    by_query = values_of("bagging_by_query") & {"true", "1", "+"}
+    values = {name: str(value).lower() for name, value in params.items()}
+    by_query = values.get("bagging_by_query") in ("true", "1", "+")
     # an estimator always has `subsample`, with its default if another alias is set
-    fractions = map(float, values_of("bagging_fraction", "subsample", "sub_row", "bagging"))
-    frequencies = map(float, values_of("bagging_freq", "subsample_freq"))
+    shares = ("bagging_fraction", "subsample", "sub_row", "bagging")
+    fractions = (float(values[name]) for name in shares if name in values)
+    rounds = ("bagging_freq", "subsample_freq")
+    frequencies = (float(values[name]) for name in rounds if name in values)
     if by_query and min(fractions, default=1) < 1 and max(frequencies, default=0) > 0:
         raise ValueError(
             "bagging_by_query=True with a callable objective trains nothing: LightGBM draws "
