@@ -17,6 +17,7 @@ from skrank._engine.judgments import judge
 from skrank._engine.metric import Plan
 from skrank._engine.names import registry
 from skrank._engine.queries import RankedCodes
+from skrank._engine.threads import ROWS_PER_THREAD, compiled
 from skrank.metrics import Metric, metric
 from skrank.model_selection import QueryKFold
 from skrank.objectives import LambdaRank
@@ -192,50 +193,54 @@ def the_order_of_rows_does_not_matter(case: Case) -> None:
 
 
 def queries_are_measured_alone(case: Case) -> None:
-    """The value of a query does not depend on other queries, such as 500 copies of all queries."""
+    """The value of a query does not depend on other queries, such as copies of all queries.
+
+    The copies are measured by compiled kernels, in chunks, in as many threads as there are.
+    """
     data = make_lists(14, levels=3)
     on_scale = case.settled.on_scale(data.max_grade)
     together = per_query(on_scale, data)
     for rows, value in zip(data.rows_of_queries(), together, strict=True):
         close(on_scale.per_query(data.relevance[rows], data.scores[rows]), [value])
+    n_copies = 1 + ROWS_PER_THREAD // len(data.groups)
     names = np.unique(data.groups, return_inverse=True)[1]
-    copies = (np.arange(500)[:, None] * (names.max() + 1) + names).ravel()
-    many = ScoredLists(np.tile(data.relevance, 500), np.tile(data.scores, 500), copies)
-    close(per_query(on_scale, many), np.tile(together, 500))
+    copies = (np.arange(n_copies)[:, None] * (names.max() + 1) + names).ravel()
+    many = ScoredLists(np.tile(data.relevance, n_copies), np.tile(data.scores, n_copies), copies)
+    with compiled():
+        close(per_query(on_scale, many), np.tile(together, n_copies))
 
 
-def _deltas(value: Callable[[np.ndarray], float], ranked: np.ndarray) -> list[float]:
-    """Change of the value of one list of documents by each swap of two ranks."""
-    before, deltas = value(ranked), []
-    for a, b in itertools.combinations(range(len(ranked)), 2):
-        swapped = ranked.copy()
-        swapped[[a, b]] = ranked[[b, a]]
-        deltas.append(value(swapped) - before)
-    return deltas
+def _swapped(n: int) -> np.ndarray:
+    """Orders of `n` documents, one per row: as they are, and after each swap of two ranks."""
+    pairs = [list(pair) for pair in itertools.combinations(range(n), 2)]
+    orders = np.tile(np.arange(n), (1 + len(pairs), 1))
+    for order, pair in zip(orders[1:], pairs, strict=True):
+        order[pair] = order[pair[::-1]]
+    return orders
 
 
-def _normalised_sum(plan: Plan, ranked: np.ndarray) -> float:
-    """The normalised sum of one list of documents, given as codes, by the tables of a metric."""
+def _normalised_sums(plan: Plan, codes: np.ndarray) -> np.ndarray:
+    """The normalised sum of each list of documents, given as codes, by the tables of a metric."""
     queries = plan.judgments.queries
-    lists = RankedCodes.in_order(queries.ids, queries.indptr, ranked, queries.sizes)
-    return float(plan.tables.values(lists, plan.inverse)[0])
+    lists = RankedCodes.in_order(queries.ids, queries.indptr, codes, queries.sizes)
+    return plan.tables.values(lists, plan.inverse)
 
 
 def swaps_change_it_as_its_tables_say(case: Case) -> None:
     """The swap delta of the tables equals the difference of values after and before the swap."""
     rng = np.random.default_rng(0)
     metric = case.metric.on_scale(3)
-
-    def value(labels: np.ndarray) -> float:
-        return float(metric.per_query(labels, -np.arange(float(len(labels)))).iloc[0])
-
     for n in (1, 2, 5, 8):
+        orders = _swapped(n)
+        groups = np.repeat(np.arange(len(orders)), n)
+        falling = np.tile(-np.arange(float(n)), len(orders))
         for grades in ([0, 1, 2, 3, 0 if metric.condensed else np.nan], [0, 0, 0, 3], [0, 2]):
             labels = rng.choice(np.array(grades, float), n)
             labels[rng.integers(n)] = 3
-            plan = metric.bind(judge(labels))
-            sums = _deltas(partial(_normalised_sum, plan), plan.judgments.codes)
-            close(np.array(sums) * plan.slope()[0], _deltas(value, labels), 1e-10)
+            plan = metric.bind(judge(np.tile(labels, len(orders)), groups))
+            sums = _normalised_sums(plan, plan.judgments.codes[orders].ravel())
+            values = per_query(metric, ScoredLists(labels[orders].ravel(), falling, groups))
+            close((sums - sums[0]) * plan.slope(), values - values[0], 1e-10)
 
 
 def _depends_on_order(metric: Metric) -> bool:
