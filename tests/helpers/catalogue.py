@@ -9,7 +9,7 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cache, cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -80,6 +80,7 @@ def parsed(text: str) -> tuple[Callable[..., float | None], dict[str, Any]]:
     return LITERALS[name], given | {"k": int(k)}
 
 
+@cache
 def accepts(function: Callable, parameter: str) -> bool:
     return parameter in inspect.signature(function).parameters
 
@@ -90,8 +91,10 @@ class Point:
     def __init__(self, text: str) -> None:
         self.text = text
         self.literal, self.parameters = parsed(text)
+        # orders of tied documents, and swaps, mostly repeat a list of labels
+        self._value = lru_cache(1000)(self._compute)
 
-    @property
+    @cached_property
     def metric(self) -> skrank.Metric:
         return skrank.metric(self.text)
 
@@ -108,10 +111,13 @@ class Point:
         }
 
     def value(self, ranked, unretrieved=(), max_grade: int = 3) -> float | None:
+        return self._value(tuple(ranked), tuple(unretrieved), max_grade)
+
+    def _compute(self, ranked, unretrieved, max_grade: int) -> float | None:
         if self.parameters.get("condensed"):
             ranked, unretrieved = ref.condense(ranked), ref.condense(unretrieved)
         how = self._complete(self.literal, max_grade)
-        return self.literal(ranked, unretrieved=unretrieved, **how)
+        return self.literal(list(ranked), unretrieved=list(unretrieved), **how)
 
     def on_scale(self, max_grade: int) -> Callable[..., float | None]:
         """``literal(ranked, unretrieved=...)`` with the scale of a data set."""

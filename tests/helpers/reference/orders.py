@@ -1,6 +1,7 @@
 """Literal orders by label, changes by swaps, and LambdaRank gradients."""
 
 import math
+from functools import cache
 
 from tests.helpers.engine import ranking
 from tests.helpers.engine import without_nan as from_array
@@ -8,11 +9,11 @@ from tests.helpers.engine import without_nan as from_array
 __all__ = ["change_by_swap", "from_array", "lambdas", "swap_delta"]
 
 
-def swap_delta(metric, labels, a, b):
+def swap_delta(metric, ranked, a, b):
     """metric(list with ranks a and b exchanged) - metric(list); ranks from 1."""
-    swapped = list(labels)
+    swapped = list(ranked)
     swapped[a - 1], swapped[b - 1] = swapped[b - 1], swapped[a - 1]
-    return metric(swapped) - metric(list(labels))
+    return metric(tuple(swapped)) - metric(tuple(ranked))
 
 
 def change_by_swap(numerator, labels, /, *, k=None, truncation_level=None, **parameters):
@@ -25,6 +26,7 @@ def change_by_swap(numerator, labels, /, *, k=None, truncation_level=None, **par
     best_first = sorted((label or 0 for label in labels), reverse=True)
     normalizer = numerator(best_first, k=min(cuts, default=None), **parameters)
 
+    @cache
     def metric(ranked):
         return numerator(ranked, k=k, **parameters)
 
