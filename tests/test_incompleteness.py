@@ -87,9 +87,15 @@ def test_is_what_files_of_fewer_judgments_give():
     truth = trec.evaluate(qrels, runs, metrics, max_grade=2).mean
     assert len(found.table) == len(metrics) * 3
     means = found.means.set_index(["metric", "percent", "repeat"])
+    counts = found.judgments.set_index(["percent", "repeat"])
+    reports = {}
+    for percent, repeat in set(zip(found.table["percent"], found.table["repeat"], strict=True)):
+        reduced = reduce_judgments(qrels, percent, 3 + repeat)
+        reports[percent, repeat] = trec.evaluate(reduced, runs, metrics, max_grade=2)
+        labels = reduced.labels[~np.isnan(reduced.labels)]
+        assert counts.loc[(percent, repeat)].tolist() == [(labels > 0).sum(), (labels == 0).sum()]
     for row in found.table.itertuples():
-        reduced = reduce_judgments(qrels, row.percent, 3 + row.repeat)
-        report = trec.evaluate(reduced, runs, metrics, max_grade=2)
+        report = reports[row.percent, row.repeat]
         mean, sign = report.mean[row.metric], -1 if row.metric == "error@10" else 1
         values = report.per_query[row.metric].unstack("system", sort=False).to_numpy()
         power = stats.discriminative_power(values, **bootstrap)
@@ -101,9 +107,6 @@ def test_is_what_files_of_fewer_judgments_give():
         here = means.loc[(row.metric, row.percent, row.repeat)]
         assert here["run"].tolist() == [run.name for run in runs]
         np.testing.assert_allclose(here["mean"], mean, rtol=1e-12)
-        judged_labels = reduced.labels[~np.isnan(reduced.labels)]
-        counts = found.judgments.set_index(["percent", "repeat"]).loc[(row.percent, row.repeat)]
-        assert counts.tolist() == [(judged_labels > 0).sum(), (judged_labels == 0).sum()]
 
 
 def test_wrong_options(qrels):

@@ -91,10 +91,10 @@ def test_simulation_runs_campaigns_as_the_evaluator_does():
     assert runs.error()[0][-1] < 1e-12  # the whole pool
 
 
-def coverage(runs, chosen=True):
-    low, high = np.moveaxis(runs.intervals(), 2, 0)
+def coverage(intervals, truth, chosen=True):
+    low, high = np.moveaxis(intervals, 2, 0)
     kept = np.isfinite(low) & chosen
-    holds = (low <= runs.truth) & (runs.truth <= high) & kept
+    holds = (low <= truth) & (truth <= high) & kept
     return holds.sum(axis=0) / np.maximum(kept.sum(axis=0), 1)
 
 
@@ -104,7 +104,7 @@ def test_estimators_cover(estimator, random):
     moments = Moments(np.arange(100), np.ones(100), told, told**2, "exact")
     options = {"n_campaigns": 400, "moments": moments, "estimator": estimator}
     runs = simulate(told + 0.7 * untold, np.full(100, 0.01), [60], **options)
-    assert 0.93 < coverage(runs)[0] < 0.975
+    assert 0.93 < coverage(runs.intervals(), runs.truth)[0] < 0.975
 
 
 def test_campaigns_that_drew_cheap_queries_have_a_caution():
@@ -115,12 +115,12 @@ def test_campaigns_that_drew_cheap_queries_have_a_caution():
     q = 1 / np.sqrt(costs)
     q /= q.sum()
     runs = simulate(values, q, np.array([20, 34]) * (q @ costs), costs=costs, n_campaigns=400)
-    many, told = runs.n_counted >= 30, ~runs.cautious()
+    many, told, intervals = runs.n_counted >= 30, ~runs.cautious(), runs.intervals()
     assert many[:, 0].mean() > 0.02
-    assert coverage(runs, many)[0] < 0.6
+    assert coverage(intervals, runs.truth, many)[0] < 0.6
     assert not told[:, 0].any()
     assert told[:, 1].mean() > 0.7
-    assert 0.93 < coverage(runs, told)[1] < 0.97
+    assert 0.93 < coverage(intervals, runs.truth, told)[1] < 0.97
 
 
 # cautions and decisions

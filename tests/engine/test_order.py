@@ -77,7 +77,8 @@ CUT = list({point.name: point.settled for point in CATALOGUE if point.settled.k}
 def test_first_ranks_give_the_values_of_whole_lists(kind):
     """A metric of whole lists first has all documents sorted."""
     labels, scores = labels_and_scores(kind)
-    together = skrank.evaluate(labels, scores, groups=GROUPS, metrics=["ap", *CUT]).per_query
-    for metric in CUT:
-        alone = skrank.evaluate(labels, scores, groups=GROUPS, metrics=[metric]).per_query
-        np.testing.assert_array_equal(alone[str(metric)], together[str(metric)])
+    with plain_up_to(-1):
+        together = skrank.evaluate(labels, scores, groups=GROUPS, metrics=["ap", *CUT]).per_query
+        for metric in CUT:
+            alone = metric.on_scale(3).per_query(labels, scores, groups=GROUPS)
+            np.testing.assert_array_equal(alone, together[str(metric)])

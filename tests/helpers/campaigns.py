@@ -48,7 +48,7 @@ def contest(differences, **options):
     """
     differences = np.asarray(differences, float)
     labels = np.maximum(np.column_stack([differences, -differences]), 0)
-    scores, queries = np.tile([1.0, 0.0], 20_000), np.repeat(np.arange(20_000), 2)
+    scores, queries = np.tile([1.0, 0.0], 5000), np.repeat(np.arange(5000), 2)
     grades = np.unique(np.append(labels, [0, 1]))
     options = designed({"mixing": 1, "random_state": 0, "grades": grades} | options)
     campaign = ActiveComparator(

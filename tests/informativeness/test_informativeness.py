@@ -138,9 +138,8 @@ def ranked_labels(qrels, run):
 # the study
 
 
-@pytest.mark.parametrize("condensed", [False, True])
-@pytest.mark.parametrize("k", [None, 30])
-def test_study_is_the_single_problem_on_each_list(condensed, k):
+@pytest.mark.parametrize(("k", "condensed"), [(None, False), (30, True)])
+def test_study_is_the_single_problem_on_each_list(k, condensed):
     qrels, runs, *_ = made(n_queries=4)
     names = ["gap(thresholds=[0.3,0.7])", "ndcg", "q", "precision@10"]
     found = study(qrels, runs, names, k=k, condensed=condensed, min_retrieved=3)

@@ -92,8 +92,7 @@ NAMES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("n_documents", [7, 40])
-@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize(("ties", "n_documents"), [(False, 7), (True, 7), (True, 40)])
 @pytest.mark.parametrize("name", NAMES)
 def test_values_are_those_of_the_library(name, ties, n_documents):
     """Queries without a relevant document included."""
