@@ -28,9 +28,12 @@ def pytest_collection_finish(session) -> None:
     from skrank import LambdaLoss, LambdaRank, Softmax, SoftRank
     from skrank.extending import Judgments, Queries
 
-    soft = SoftRank("gap"), SoftRank("ndcg")
-    others = LambdaRank("gap"), LambdaRank("err"), LambdaLoss("ndcg"), Softmax()
+    soft = SoftRank("gap"), SoftRank("ndcg"), Softmax()
+    others = LambdaRank("gap"), LambdaRank("err"), LambdaLoss("ndcg")
     judgments = Judgments(np.array([2.0, 0, 1]), Queries.single(3))
+    scores = np.arange(3.0)
     for objective in (soft, others)[int(worker["workerid"].removeprefix("gw")) % 2]:
+        bound = objective.bind(judgments)
         for dtype in (np.float32, np.float64):
-            objective.bind(judgments).gradient(np.arange(3.0), *np.empty((2, 3), dtype))
+            for factor in (1, 1e5):  # pairs of queries with a wide range of scores, too
+                bound.gradient(factor * scores, *np.empty((2, 3), dtype))
