@@ -15,17 +15,23 @@ PACKAGE = Path(skrank.__file__).resolve().parent  # in the working tree or insta
 # Kernels that compile quickly, their results, and the names of the functions that were compiled
 WORK = f"""{NAMES_OF_COMPILED}
 import warnings
-import skrank.extending
+import skrank
+from skrank._engine.threads import plain_up_to
 warnings.simplefilter("always")
-for n_rows in (10, -1):
-    with skrank.extending.plain_up_to(n_rows):
-        for objective in (skrank.Softmax(), skrank.SquaredError()):
-            print(*objective([2, 0], [0, 0], groups=[1, 1])[0])
+
+def work():
+    for objective in (skrank.Softmax(), skrank.SquaredError()):
+        print(*objective([2, 0], [0, 0], groups=[1, 1])[0])
+
+work()
+BEFORE
+with plain_up_to(-1):
+    work()
 print(*Compiled.names)
 """
 RIGHT = ["-0.5 0.5", "-1.0 0.0"] * 2
-KERNELS = {"encode_grades", "softmax", "squared_error"}
-FULL_DISK = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+KERNELS = {"encode_grades", "softmax", "squared_error"}  # the first is compiled after `BEFORE`
+FULL_DISK = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))"
 
 
 def run(work, **settings):
@@ -39,28 +45,28 @@ def run(work, **settings):
     return done.stdout.splitlines(), done.stderr
 
 
-def compiled(folder, work=WORK):
+def compiled(folder, before="pass"):
     """Kernels that a new process compiles, with the cache and package of a folder; its messages."""
     settings = {"NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": str(folder)}
-    (*values, names), said = run(work, **settings)
+    (*values, names), said = run(WORK.replace("BEFORE", before), **settings)
     assert values == RIGHT
     return KERNELS & {*names.split()}, said
 
 
 def test_damaged_and_outdated_files_are_compiled_anew(tmp_path):
     """With a warning where files cannot be removed or written."""
-    package = tmp_path / "skrank"
-    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    package, cache = tmp_path / "skrank", tmp_path / "cache"
+    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("*.pyc.*"))  # being written
     assert compiled(tmp_path) == (KERNELS, MESSAGE + "\n")
 
     # One bit is another: a checksum covers all files
-    (damaged,) = tmp_path.rglob("*.softmax-*.nbc")
+    (damaged,) = cache.rglob("*.softmax-*.nbc")
     content = damaged.read_bytes()
     damaged.write_bytes(content[:-9] + bytes([content[-9] ^ 1]) + content[-8:])
-    (removed,) = tmp_path.rglob("*.squared_error-*.nbi")
+    (removed,) = cache.rglob("*.squared_error-*.nbi")
     removed.unlink()
     removed.mkdir()
-    (intact,) = tmp_path.rglob("*.encode_grades-*.nbc")
+    (intact,) = cache.rglob("*.encode_grades-*.nbc")
     written = intact.stat().st_mtime_ns
     names, said = compiled(tmp_path)
     assert names == {"softmax", "squared_error"}
@@ -71,17 +77,19 @@ def test_damaged_and_outdated_files_are_compiled_anew(tmp_path):
 
     with (package / "_kernels" / "simd.py").open("a") as file:
         file.write("# changed\n")
-    names, said = compiled(tmp_path, WORK if sys.platform == "win32" else FULL_DISK + WORK)
+    names, said = compiled(tmp_path, "pass" if sys.platform == "win32" else FULL_DISK)
     assert names == KERNELS
     assert sys.platform == "win32" or said.count("NUMBA_CACHE_DIR") == 1
 
 
 # Every objective and family of metrics, on arguments of many kinds.
 MANY = """
-import numpy as np, pandas as pd, skrank
+import numpy as np, skrank
 from skrank._engine.threads import compiled
 labels, scores = np.arange(40.0) % 4, np.arange(40.0)[::-1] % 7
 groups = np.repeat(np.arange(4), 10)
+read_only = scores.copy()  # as pandas gives them
+read_only.flags.writeable = False
 unjudged, cut = np.where(labels == 1, np.nan, labels), np.where(scores == 2, -np.inf, scores)
 with compiled():
     for name in ("gap@3", "ndcg", "gap(condensed=True)", "err", "rr@2"):
@@ -96,7 +104,7 @@ for objective in (
 ):
     for y in (labels, labels.astype(np.int32)):
         objective(y, scores, groups=groups)
-    objective(labels, pd.Series(scores), groups=groups)  # pandas gives read-only arrays
+    objective(labels, read_only, groups=groups)
 """
 
 
