@@ -122,12 +122,9 @@ def reading_of(columns: Any, duplicates: str = "error") -> Iterator[Reading]:
 
     `columns` may be the Reading of a caller, which reads further sources and checks it.
     """
-    if isinstance(columns, Reading):
-        yield columns
-        return
-    reading = Reading(columns, duplicates)
+    reading = columns if isinstance(columns, Reading) else Reading(columns, duplicates)
     yield reading
-    if reading.columns and not reading.used:
+    if reading is not columns and reading.columns and not reading.used:
         raise ValueError(
             f"{shown_columns(reading.columns)} applies to no source: a dict has names of columns "
             "of tables, a list the fields of a file without a header."
@@ -344,6 +341,8 @@ def check_top_k(
             f"{ids.size} qids, indices of shape {cells.shape} and scores of {numbers.shape} do "
             "not fit: pass a row of indices and of scores for each query."
         )
+    if cells.dtype.kind == "f":
+        raise ValueError(f"indices are {cells.dtype}: pass ids, or whole numbers by astype(int).")
     whole = cells.dtype.kind in "iu"
     filled = cells >= 0 if whole else np.full(cells.shape, True)
     steps = np.diff(numbers, axis=1)[filled[:, 1:] & filled[:, :-1]]

@@ -48,6 +48,8 @@ class Parser(argparse.ArgumentParser):
 
     def check_files(self, inputs: Sequence[str], output: str | None) -> None:
         """Exit with status 2 if an input is given twice, or is the output."""
+        if output == "":
+            self.error("argument -o/--output: the name of the file is empty.")
         twice = [path for place, path in enumerate(inputs) if path in inputs[:place]]
         if twice:
             what = "standard input" if twice[0] == "-" else twice[0]
@@ -63,7 +65,10 @@ def _columns(text: str) -> Fields:
 
     columns: Fields = text.split(",")
     if "=" in text:
-        columns = {field: name for field, _, name in (part.partition("=") for part in columns)}
+        pairs = [part.partition("=") for part in columns]
+        columns = {field: name for field, _, name in pairs}
+        if len(columns) < len(pairs) or not all(columns.values()):
+            raise argparse.ArgumentTypeError(f"{text!r} must name the column of each field once.")
     try:
         check.check_columns(columns)
     except ValueError as error:

@@ -75,10 +75,8 @@ def table_of(columns: Fields, where: Where, what: str, duplicates: str) -> pl.Da
     table["number"] = -number if field in ("rank", "distance") else number
     if "rank" in columns:  # perhaps not a number, as trec_eval ignores the rank
         rank = columns["rank"]
-        if getattr(getattr(rank, "dtype", None), "kind", "") == "O":
-            rank = list(map(str, rank))  # polars refuses objects of several types
-        rank = pl.Series(rank, strict=False).cast(pl.Float64, strict=False)
-        table["rank"] = rank.fill_null(np.nan)
+        rank = map(str, rank) if getattr(rank, "dtype", None) is np.dtype(object) else rank
+        table["rank"] = pl.Series(rank, strict=False).cast(pl.Float64, strict=False)
     return _without_duplicates(pl.DataFrame(table), where, duplicates)
 
 

@@ -309,7 +309,7 @@ def _table_of_arrays(
     for name, ids, what in (("qid", qid, "query"), ("docid", docid, "document")):
         texts = check.as_ids(name, ids, len(columns[field]), what)
         columns[name] = [id_text(value) or str(value) for value in texts]
-    return table_of(columns, lambda row: f"row {row} of the arrays", "it", duplicates)
+    return table_of(columns, lambda row: f"row {row} of the arrays", "the table", duplicates)
 
 
 def by_query(table: pl.DataFrame) -> tuple[Queries, pl.DataFrame]:

@@ -48,11 +48,10 @@ def read(source: Source, kind: str, reading: check.Reading) -> tuple[Fields, Whe
     else:
         text = as_text(data, name)
         # the first line, without a copy of the rest
-        first_line = io.BytesIO(text.lstrip()).readline()
-        line, words = first_line.decode().rstrip("\n"), _words(first_line)
+        line = io.BytesIO(text.lstrip()).readline().decode().rstrip("\n")
         if not line:
             raise ValueError(f"{name} is empty: a line of {kind} is {check.LINES[kind]}.")
-        fields = reading.fields(kind)
+        words, fields = _words(line), reading.fields(kind)
         of_trec = not fields and _is_row(words, _TREC[kind])
         separator = next((mark for mark in "\t,;" if mark in line), None)
         if line[0] in "{[" and not of_trec:
@@ -80,9 +79,9 @@ def _line_of(text: bytes, name: str, row: int) -> str:
     return f"{name}, line {next(islice(lines, row, None))}"
 
 
-def _words(line: bytes) -> list[str]:
+def _words(line: str) -> list[str]:
     """The fields of a line; white space beyond ASCII is part of an id."""
-    return [word.decode() for word in re.findall(rb"[^ \t\n]+", line)]
+    return re.findall(r"[^ \t\n]+", line)
 
 
 def _is_row(words: list[str], fields: list[str]) -> bool:
@@ -186,7 +185,7 @@ def _lines(text: bytes, fields: list[str], kind: str, name: str) -> tuple[Fields
         tidied = re.sub(rb"(?m) L(\d+)$", rb" \1", tidied)
     names, numbers, longer = fields, (*_VALUES, "rank"), None
     if "tag" in fields:  # ignores further fields, such as those of the first line
-        names = fields + _words(io.BytesIO(tidied).readline())[len(fields) :]
+        names = fields + _words(io.BytesIO(tidied).readline().decode())[len(fields) :]
         longer = [place for place, field in enumerate(fields) if field != check.SKIPPED]
     types = {str(i): pl.Float64 if field in numbers else pl.String for i, field in enumerate(names)}
     table: Iterable[pl.Series] = ()
@@ -197,7 +196,7 @@ def _lines(text: bytes, fields: list[str], kind: str, name: str) -> tuple[Fields
         ).fill_nan(None)  # fmt: skip
     columns = {fields[int(column.name)]: column for column in table}
     if not columns or any(columns[field].null_count() for field in columns.keys() - {"rank"}):
-        for number, line in enumerate(text.split(b"\n"), 1):
+        for number, line in enumerate(text.decode().split("\n"), 1):
             if (words := _words(line)) and not _is_row(words, fields):
                 raise check.malformed(words, kind, f"{name}, line {number}")
     return columns, partial(_line_of, text, name)
