@@ -14,7 +14,7 @@ def __dir__() -> list[str]:
     """Public names; `help` and `inspect.getmembers` import all, which skrank.torch may refuse."""
     try:
         installed = find_spec("torch") is not None and find_spec("skorch") is not None
-    except ImportError:
+    except (ImportError, ValueError):  # ValueError: a module without __spec__, such as a mock
         installed = False
     return [name for name in _names() if installed or name != "torch"]
 

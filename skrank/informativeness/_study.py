@@ -291,7 +291,7 @@ def _check_rel(rel: Sequence[float] | None, relevant: np.ndarray) -> np.ndarray:
         and 0 < levels.min() <= levels.max() <= relevant.max(initial=0)
     ):
         raise ValueError(
-            f"rel={levels.tolist()[:3]}... must be 1 to {_MOST_LEVELS} lowest relevant labels, "
-            "above 0 and at most the highest label of the qrels, which must be above 0, too."
+            f"rel={check.brief(levels.tolist())} must be 1 to {_MOST_LEVELS} lowest relevant "
+            "labels, above 0 and at most the highest label of the qrels, which must be above 0."
         )
     return levels
