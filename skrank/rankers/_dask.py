@@ -319,7 +319,10 @@ class DaskXGBoostRanker(XGBoost):
     on_workers = True
 
     def train(self, fit: Fit) -> None:
+        import dask
+
         estimator, xgboost = fit.estimator, import_booster("xgboost.dask")
+        feature_weights = dask.delayed(self._feature_weights(fit))  # it takes collections only
         declare_categories(fit)
         if fit.valid is not None:
             Validator(fit.valid, fit.metrics)  # raises if a metric has no value
@@ -333,7 +336,7 @@ class DaskXGBoostRanker(XGBoost):
                 qid=spread.column(lambda part: part.queries.row_query),
                 base_margin=_start_scores(fit, spread),
                 missing=estimator.missing, feature_types=estimator.feature_types,
-                enable_categorical=estimator.enable_categorical,
+                enable_categorical=estimator.enable_categorical, feature_weights=feature_weights,
             )  # fmt: skip
 
         with client.as_current():

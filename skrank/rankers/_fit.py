@@ -379,11 +379,10 @@ class Validator:
         for name, plan in self.plans.items():
             empty = plan.empty if self.weights is None else plan.empty[self.weights > 0]
             if empty.all() or (plan.metric.empty == "nan" and empty.any()):
-                which = "no" if empty.all() else "not every"
                 raise ValueError(
-                    f"{which} validation query (of weight above 0) has a relevant document, so "
-                    f"{name} is NaN and cannot decide when to stop: hold out other queries, give "
-                    "others as X_val, or choose another metric."
+                    f"{name} is NaN and cannot decide when to stop: at least one validation query "
+                    'of weight above 0, with empty="nan" each, needs a relevant document. Hold out '
+                    "other queries, give others as X_val, or choose another metric."
                 )
 
     def __deepcopy__(self, _: object) -> Validator:

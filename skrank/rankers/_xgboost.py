@@ -47,16 +47,17 @@ class XGBoost(Booster):
         if fit.start.factor:
             self._start_at_zero(estimator)
         follows = fit.objective is not None or (fit.valid is not None and fit.metrics)
-        has_functions = callable(estimator.eval_metric) or callable(estimator.objective)
-        if has_functions and (follows or self.trains_on_queries):
-            raise ValueError(
-                f"objective and eval_metric of {type(estimator).__name__} are not functions in a "
-                "GroupedRanker, which has parameters with these names: set them instead."
-            )
-        if has_functions or not self.follows_metrics:
-            self._train_by_fit(fit)
+        needs_queries = follows or self.trains_on_queries
+        if self.follows_metrics and (needs_queries or not _has_functions(estimator)):
+            feature_weights = self._feature_weights(fit)
+            self._train_by_function(fit, feature_weights, **fit.arguments)
         else:
-            self._train_by_function(fit, **fit.arguments)
+            self._train_by_fit(fit)
+
+    def _feature_weights(self, fit: Fit) -> ArrayLike | None:
+        """Weights of features: an argument of `fit`, which is taken out, or a parameter."""
+        weights = fit.arguments.pop("feature_weights", None)
+        return getattr(fit.estimator, "feature_weights", None) if weights is None else weights
 
     def _start_at_zero(self, estimator: Estimator) -> None:
         """Set the base margin to 0, so that margins are the sum of the rounds."""
@@ -83,7 +84,7 @@ class XGBoost(Booster):
         _keep_best_rounds(fit)
 
     def _train_by_function(
-        self, fit: Fit, *, verbose: bool | int, feature_weights: ArrayLike | None = None
+        self, fit: Fit, feature_weights: ArrayLike | None, *, verbose: bool | int
     ) -> None:
         """Train by `xgboost.train`."""
         valid, ranks = fit.valid, self.trains_on_queries
@@ -127,8 +128,17 @@ def declare_categories(fit: Fit) -> None:
         fit.estimator.set_params(enable_categorical=True)
 
 
+def _has_functions(estimator: Estimator) -> bool:
+    return callable(estimator.eval_metric) or callable(estimator.objective)
+
+
 def train_options(fit: Fit, evals: list[tuple[Data, str]]) -> Options:
     """Arguments of `xgboost.train`, but for the training data."""
+    if _has_functions(fit.estimator):
+        raise ValueError(
+            f"objective and eval_metric of {type(fit.estimator).__name__} are not functions in a "
+            "GroupedRanker, which has parameters with these names: set them instead."
+        )
     params, callbacks = fit.estimator.get_xgb_params(), list(fit.estimator.callbacks or ())
     options: Options = {"params": params, "evals": evals, "callbacks": callbacks}
     options["num_boost_round"] = fit.estimator.get_num_boosting_rounds()
@@ -202,8 +212,6 @@ def _dmatrix(
     binned = estimator.tree_method in ("hist", "auto", None) and estimator.booster != "gblinear"
     if binned and "sycl" not in str(estimator.device):
         make = partial(xgboost.QuantileDMatrix, ref=like, max_bin=estimator.max_bin)
-    if feature_weights is None:
-        feature_weights = getattr(estimator, "feature_weights", None)
     return make(
         part.X, part.y, base_margin=part.start,
         group=part.queries.sizes if grouped else None,

@@ -203,6 +203,13 @@ def test_each_worker_of_xgboost_gets_rows_of_a_frame(client, n_train, n_valid):
     assert logged == pytest.approx(value, abs=1e-5)
 
 
+def test_xgboost_draws_features_by_their_weights(client):
+    one = np.arange(4.0) == 2
+    ranker = GroupedRanker(dxgb.DaskXGBRanker(**XGB, colsample_bynode=0.2), objective=GAP)
+    within(lambda: ranker.fit(*arguments(train, lazy=True)[:3], feature_weights=one.astype(float)))
+    assert ranker.feature_importances_.tolist() == one.tolist()
+
+
 def test_an_error_on_one_worker_reaches_the_user(client):
     """The other worker does not wait for it, and the cluster trains again."""
     cut = (int(np.searchsorted(train.qid, 12)),)
@@ -241,6 +248,7 @@ UNSUPPORTED = [
     (LIGHTGBM, {"init": LIGHTGBM}, "init=DaskLGBMRanker"),
     (LIGHTGBM, {"init": "linear", "init_score": ROWS}, "init_score"),
     (XGBOOST, {"sample_weight": ROWS}, "sample_weight"),
+    (dxgb.DaskXGBRanker(eval_metric=max), {"objective": None}, "eval_metric of DaskXGBRanker"),
     (lgb.DaskLGBMRegressor(), {"objective": None}, "DaskLGBMRegressor"),
 ]
 OF_COLLECTIONS = [
