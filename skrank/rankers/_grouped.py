@@ -375,18 +375,18 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
 
         With `validation`, training stops early, and `best_iteration` is the best round; without
         early stopping, it is the number of all rounds (None for an estimator without rounds).
-        The training that `stopped` is repeated for its best number of rounds; if this is 0,
-        predictions are the scores of `init`.
+        `stopped`, a training that stopped early, is repeated on the rows of `train` for its best
+        number of rounds; if this is 0, predictions are the scores of `init`.
         """
         kind = kind_of(self.estimator)
         fit = fit_of(self, kind, train, validation, max_grade)
         if self.init is not None:
-            init, shared = self.init, isinstance(self.init, str)
+            init, is_linear = self.init, isinstance(self.init, str)
             if train.loaded is not None:  # `init` is trained in the memory of the client
                 train = _dask.drawn(train.loaded, init).check().part()
-            if shared:
+            if is_linear:
                 init = linear_init(fit, grades=check.are_grades(train.y))
-            fit.start = trained_start(kind_of(init), init, self.init_scale, train, shared=shared)
+            fit.start = trained_start(kind_of(init), init, self.init_scale, train, shared=is_linear)
         boosts = isinstance(kind, Booster) and not kind.on_workers
         if stopped is not None:
             kind.repeat(fit, stopped)

@@ -354,7 +354,10 @@ def _part_of_positive_weight(rows: Rows, chosen: np.ndarray | None) -> Part:
 
 
 def linear_init(fit: Fit, *, grades: bool) -> LinearRanker:
-    """The LinearRanker for `init="linear"` of a GroupedRanker; `grades`: the labels are grades."""
+    """The LinearRanker for `init="linear"` of a GroupedRanker.
+
+    If labels are not `grades`, it is trained on DCG or nDCG, which take any labels, of all ranks.
+    """
     metric = metric_of(fit.objective) if fit.objective is not None else None
     if not grades:  # DCG is the base class of NDCG
         metric = replace(metric, k=None) if isinstance(metric, DCG) else NDCG(gain="linear")

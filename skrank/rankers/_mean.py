@@ -251,7 +251,7 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         self._set_members(members, drawn(loaded(train), self).check().part())
 
     def _set_members(self, members: dict[str, Estimator], part: Part) -> None:
-        """Set the attributes of fitted rankers, whose scores of a part have a spread."""
+        """Set the fitted attributes; scores are divided by their spread on the rows of `part`."""
         spreads = [
             part.spread(_finite_scores(name, member, part.X)) for name, member in members.items()
         ]
