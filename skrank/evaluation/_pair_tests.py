@@ -54,10 +54,11 @@ def compare_values(
     confidence, alpha = check.check_confidence(confidence)
     for (name, system), count in per_query.notna().sum().items():
         if count < 2:
+            unit = "queries" if metric_of else "folds"
             raise ValueError(
-                f"{name} is defined on {count} of {len(per_query)} queries for system {system!r}: "
-                "a comparison needs at least 2. Leave the metric out, or give empty queries a "
-                "value with its empty=0."
+                f"{name} has a value on {count} of {len(per_query)} {unit} for system {system!r}, "
+                "and a comparison needs 2: leave the metric or the system out, or let queries "
+                "without a relevant document count, with empty=0."
             )
     notes, shares = [*notes], 1.0 if weights is None else weights[:, None]
     not_macro = [name for name, metric in metric_of.items() if metric.average != "macro"]

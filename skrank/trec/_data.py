@@ -210,6 +210,7 @@ class Run:
             inside = np.diff(queries.row_query) == 0
             steps = np.diff(ranks)[inside & (scores[1:] < scores[:-1])]
             opposed = np.count_nonzero(steps < 0)
+            # at least half of the neighbours, as equal scores show no order
             if opposed and 2 * opposed >= inside.sum() and not (steps > 0).any():
                 raise check.contradiction(file or f"run {name!r}")
         return run._part(queries, order)

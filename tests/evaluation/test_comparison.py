@@ -240,6 +240,7 @@ def test_errors(systems, how, named):
         ({"a": {"test_ap": [0.1]}, "b": {"test_r2": [0.1]}}, {}, "system 'b'"),
         ({"a": [[0.1, 0.2]], "b": [[0.1, 0.3]]}, {}, "system 'a'"),
         (TWO, {"test_share": 1}, "test_share=1"),
+        ({"a": [0.1, np.nan], "b": [0.1, 0.2]}, {}, "1 of 2 folds for system 'a'"),
     ],
 )
 def test_errors_of_folds(results, how, named):
