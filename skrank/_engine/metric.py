@@ -170,8 +170,9 @@ class Metric(Parameterised, ABC):
     @property
     def first_name(self) -> str:
         """The name in reports, without parameters."""
-        names = vars(type(self)).get("names")  # not inherited: a subclass is another metric
-        return names[0] if names else type(self).__name__
+        kind: type = type(self)
+        names = vars(kind).get("names")  # not inherited: a subclass is another metric
+        return names[0] if names else kind.__name__
 
     def __call__(
         self,
@@ -459,7 +460,7 @@ def measure(
     ]
     results = []
     for ranking in rankings:
-        if any(bound.judgments is not judgments for bound in (ranking, *plans)):
+        if {ranking.judgments, *(plan.judgments for plan in plans)} != {judgments}:
             raise ValueError("measure takes rankings and plans of the judgments that it gets.")
         ranking.expect([plan.depth for plan in plans])
         results.append([plan.values_of(ranking) for plan in plans])

@@ -169,13 +169,13 @@ def _read_ir_measures(entry: Entry, name: str, inside: str | None, k: str | None
     discount = options.pop("dcg", "").strip("'\"")
     # dcg='log2' means linear gains, but SDCG has these already, or others by min_rel: unchanged
     if discount and (name, discount) != ("SDCG", "log2"):
-        changes["gain"] = "exp2" if discount == "exp-log2" else "linear"
+        changes["gain"] = {"exp-log2": "exp2", "log2": "linear"}.get(discount, discount)
     if "judged_only" in options:
         changes["condensed"] = options.pop("judged_only")
     if "gains" in options:
         changes["gain"] = _gains(options.pop("gains"), ":")
-    if options.pop("relative", "False") == "True":
-        ours = "relative_precision"
+    if options.get("relative") in ("True", "False"):
+        ours = "relative_precision" if options.pop("relative") == "True" else ours
     if name == "SetF" and "beta" in options:  # the square of beta of skrank
         options["beta"] = repr(math.sqrt(float(options["beta"])))
     if name == "RBP" and "rel" not in options:

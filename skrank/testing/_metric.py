@@ -333,7 +333,8 @@ def check_metric(
     Parameters
     ----------
     metric_or_name : str or Metric
-        Its `ties` and `empty` are replaced by their defaults.
+        Its `ties` and `empty` are replaced by their defaults. It must take the labels 0 to 3, so
+        that a `max_grade` must be 3 or higher.
     definition : callable, optional
         A slow implementation, to which values must be equal:
         ``definition(ranked, unretrieved=(), max_grade=3, k=None)``. `ranked` are the labels of one

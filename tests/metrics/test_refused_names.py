@@ -39,6 +39,8 @@ MALFORMED = [
         ("catboost:NDCG:type=exp", "catboost"),
         ("ir_measures:nDCG(gains={0:1,1:4})", "label 0"),
         ("ir_measures:nDCG(gains=1)", "gains=1"),
+        ("ir_measures:nDCG(dcg='log')@10", "log"),
+        ("ir_measures:P(relative=yes)@5", "relative"),
         ("relstring", "relstring"),
         ("ndgc", "'ndcg'"),
         *((text, "'ndcg@10'") for text in ("NDCG_10", "ndcg10")),
