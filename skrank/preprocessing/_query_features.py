@@ -93,6 +93,7 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     The query of each row comes from `groups`, from the index level "qid" of `X`, or from a column
     "qid" of `X`, which is then neither a feature nor in the output. `fit` of a pipeline can also
     read the index level "qid" of `y`; `predict` has no `y`, so that `X` must have the queries.
+    Rankers that contain the pipeline leave out a column "qid": then the index must have the level.
     `set_output(transform="pandas")` keeps the index of `X` for the next steps of a pipeline.
 
     All documents of a query must be in one call. For a Dask frame with whole queries in its
