@@ -280,7 +280,7 @@ class Plan:
     ) -> None:
         self.metric = metric
         self.judgments = judgments
-        fixed = getattr(metric, "max_grade", None)
+        fixed = getattr(metric, "max_grade", None)  # the parameter, which not all metrics have
         if fixed:
             check.check_grades(judgments.labels, fixed, metric, judgments.place)
         self.max_grade: int = fixed or max_grade or judgments.max_grade

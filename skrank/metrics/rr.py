@@ -72,8 +72,7 @@ class RR(Metric):
 
     def tables(self, scale: Scale, k: int | None) -> CascadeTables:
         """The first relevant document ends the search; its rank gives the value."""
-        relevant = (scale.labels >= self.rel).astype(np.float64)
-        return CascadeTables(relevant, discounts(self.value_at, scale.longest, k))
+        return CascadeTables(scale.labels >= self.rel, discounts(self.value_at, scale.longest, k))
 
 
 @register("success", "hit")
@@ -109,5 +108,4 @@ class Success(Metric):
 
     def tables(self, scale: Scale, k: int | None) -> CascadeTables:
         """The first relevant document ends the search; all ranks up to the cut-off are worth 1."""
-        relevant = (scale.labels >= self.rel).astype(np.float64)
-        return CascadeTables(relevant, discounts(np.ones_like, scale.longest, k))
+        return CascadeTables(scale.labels >= self.rel, discounts(np.ones_like, scale.longest, k))
