@@ -26,12 +26,12 @@ def xgb(cls=xgboost.XGBRanker, **parameters):
 
 
 def cat(cls=catboost.CatBoostRanker, **parameters):
-    defaults = {"iterations": 20, "verbose": False, "allow_writing_files": False}
+    defaults = {"iterations": 20, "depth": 3, "verbose": False, "allow_writing_files": False}
     return cls(**defaults | {"thread_count": 1, "random_seed": 0} | parameters)
 
 
 def hist(**parameters):
-    return HistGradientBoostingRegressor(**{"max_iter": 25} | parameters)
+    return HistGradientBoostingRegressor(**{"max_iter": 25, "max_bins": 31} | parameters)
 
 
 class First(BaseEstimator):

@@ -39,7 +39,7 @@ RANKERS = {
     "recommended": (RECOMMENDED, {"default__estimator__num_leaves": [3, 31]}),
     "xgboost": (GroupedRanker(xgb(n_estimators=12), objective="gap", **STOP), RATES),
     "catboost": (GroupedRanker(cat(iterations=12), init=LINEAR, **STOP), RATES),
-    "hist": (GroupedRanker(hist(max_iter=5, max_bins=31), max_queries=60, random_state=0), RATES),
+    "hist": (GroupedRanker(hist(max_iter=5), max_queries=60, random_state=0), RATES),
     "regressor": (
         GroupedRanker(lgbm(lightgbm.LGBMRegressor, n_estimators=8), init=LINEAR),
         {"init_scale": [0.5, 4.0]},

@@ -92,15 +92,21 @@ CATEGORIES = {
 }  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def of_pandas():
+    """Scores of a model of categories of pandas."""
+    return fit(SITE).predict(SITE)
+
+
 @pytest.mark.parametrize("kind", CATEGORIES)
-def test_each_of_few_levels_has_a_weight(kind):
+def test_each_of_few_levels_has_a_weight(kind, of_pandas):
     table, named = CATEGORIES[kind]
     model = fit(table, options={"categorical_features": named})
     assert len(model.coef_) == 6
     assert model.coef_[2] < model.coef_[3] < model.coef_[4]
     again = pickle.loads(pickle.dumps(model))
     assert_array_equal(again.predict(table), model.predict(table))
-    assert_allclose(model.predict(table), fit(SITE).predict(SITE), rtol=1e-3, atol=1e-3)
+    assert_allclose(model.predict(table), of_pandas, rtol=1e-3, atol=1e-3)
 
 
 def test_a_column_may_have_the_name_of_a_level():
@@ -130,8 +136,7 @@ def test_a_level_that_was_never_seen(n_levels):
     assert np.ptp(features, axis=0).max() == 0
 
 
-@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
-@pytest.mark.parametrize("n_levels", [3, 40])
+@pytest.mark.parametrize(("missing", "n_levels"), [(None, 3), (None, 40), (np.nan, 3), (pd.NA, 40)])
 def test_missing_categories_are_a_level(missing, n_levels):
     levels = np.array([f"level {number}" for number in range(n_levels)], dtype=object)
     given = levels[np.random.default_rng(5).integers(0, n_levels, len(X))]
@@ -176,8 +181,10 @@ LGBM = lgbm(n_estimators=5, num_leaves=4)
 XGB = xgb(n_estimators=5, max_depth=2)
 
 
-@pytest.mark.parametrize("estimator", [LGBM, XGB], ids=["lightgbm", "xgboost"])
-@pytest.mark.parametrize("options", [{}, {"validation_fraction": 0.3, "random_state": 0}])
+@pytest.mark.parametrize(
+    ("estimator", "options"), [(LGBM, {}), (XGB, {"validation_fraction": 0.3, "random_state": 0})],
+    ids=["lightgbm", "xgboost"],
+)  # fmt: skip
 def test_boosting_from_linear_accepts_nan_and_categories(estimator, options):
     table = frame(site=pd.Categorical(SITES)).mask(with_gaps(np.ones((len(X), 3))) != 1)
     model = GroupedRanker(estimator, objective="gap", init="linear", **options).fit(table, Y)
