@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -143,7 +143,7 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             If a parameter is wrong, a feature is infinite, or `X` is sparse.
         """
         self._checked_kinds()
-        self._table(_framed(X), reset=True)
+        self._table(check.feature_table(X), reset=True)
         return self
 
     def transform(self, X: Table, groups: ArrayLike | None = None) -> np.ndarray:
@@ -169,7 +169,7 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         kinds = self._checked_kinds()
-        X = _framed(X)
+        X = check.feature_table(X)
         values = self._table(X, reset=False)
         ids = require_groups(groups, X=X, who="QueryFeatures.transform")
         row_query = pd.factorize(ids)[0]
@@ -202,7 +202,7 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ndarray of shape (n_rows, n_features_out)
             The result of `transform`.
         """
-        X = _framed(X)
+        X = check.feature_table(X)
         return self.fit(X).transform(X, groups=resolve_groups(groups, y, X))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
@@ -272,9 +272,3 @@ class QueryFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         # last, so that a `fit` that raises an error sets no attribute
         validate_data(self, table, reset=reset, skip_check_array=True)
         return values
-
-
-def _framed(X: Any) -> Any:
-    """X, or a pandas frame of a table of pyarrow."""
-    of_arrow = type(X).__module__.startswith("pyarrow.") and hasattr(X, "to_pandas")
-    return X.to_pandas() if of_arrow else X
