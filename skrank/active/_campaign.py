@@ -60,8 +60,10 @@ class Campaign(ABC):
             )
         check.check_kind("design (what skrank.active.Design returns)", design, Design)
         named = {f"scores of {name}": s for name, s in zip(self._names, vectors, strict=True)}
-        named |= {"groups": groups, "label_model": label_model, "labels": design.labels}
-        check.check_same_index(**named, items=design.items, costs=design.costs)
+        check.check_same_index(
+            **named, groups=groups, label_model=label_model, labels=design.labels,
+            items=design.items, costs=design.costs,
+        )  # fmt: skip
         self._n_rows = len(check.as_vector("scores", vectors[0]))
         seed = check.check_random_state(random_state) % 2**32
         who = type(self).__name__

@@ -9,6 +9,7 @@ import shlex
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -150,17 +151,14 @@ def _run(arguments: argparse.Namespace) -> str:
 def _metrics(arguments: argparse.Namespace) -> dict[str, Metric]:
     """The chosen metrics by name, which lacks the prefix that --names adds."""
     default = ["official"] if arguments.names == "trec_eval" else DEFAULT_METRICS
+    texts = arguments.metric or default
     # split at commas, but not inside brackets or before a number, as in trec_eval's P.5,10
-    names = [
-        name
-        for text in arguments.metric or default
-        for name in re.split(r",(?=[^\W\d])(?![^(]*\))", text)
-    ]
+    names = [name for text in texts for name in re.split(r",(?=[^\W\d])(?![^(]*\))", text)]
     return unique_metrics(names, prefix=arguments.names)
 
 
 def _report(arguments: argparse.Namespace, metrics: dict[str, Metric]) -> Report:
-    how = check.reading_of(arguments.columns, arguments.duplicates)
+    how: Any = check.reading_of(arguments.columns, arguments.duplicates)
     with plain_up_to(_PLAIN_ROWS), how as reading:
         runs = _output.named_sources(arguments.runs, reading)
         return trec.evaluate(
