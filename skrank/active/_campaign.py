@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank import _validation as check
-from skrank._typing import RandomState
+from skrank._typing import Options, RandomState
 from skrank._warnings import warn
 from skrank.active._design import Design, Request
 from skrank.active._estimate import Estimate, caution_of, typical_number
@@ -59,11 +59,9 @@ class Campaign(ABC):
                 "table, with -inf for documents that a run did not retrieve."
             )
         check.check_kind("design (what skrank.active.Design returns)", design, Design)
-        named = {f"scores of {name}": s for name, s in zip(self._names, vectors, strict=True)}
-        check.check_same_index(
-            **named, groups=groups, label_model=label_model, labels=design.labels,
-            items=design.items, costs=design.costs,
-        )  # fmt: skip
+        named: Options = {f"scores of {n}": s for n, s in zip(self._names, vectors, strict=True)}
+        named |= {"groups": groups, "label_model": label_model, "labels": design.labels}
+        check.check_same_index(**named, items=design.items, costs=design.costs)
         self._n_rows = len(check.as_vector("scores", vectors[0]))
         seed = check.check_random_state(random_state) % 2**32
         who = type(self).__name__

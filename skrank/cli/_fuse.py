@@ -9,12 +9,13 @@ from skrank import _validation as check
 from skrank import trec
 from skrank.cli import _output
 from skrank.cli._parser import FILES, Parser
-from skrank.extending import unique_metrics
+from skrank.metrics import metric
 
+_METRIC, _N_SPLITS = "ndcg@10", 5  # defaults for linear
 _NORMS = ("auto", "min_max", "zscore", "reciprocal_rank", "none")
 
 
-def add_arguments(parser: Parser, _: str) -> None:
+def add_arguments(parser: Parser, _command: str) -> None:
     """
     examples:
       skrank fuse qrels.txt lexical.txt dense.txt -m ndcg@10 -o fused.run
@@ -35,8 +36,8 @@ def add_arguments(parser: Parser, _: str) -> None:
     add("--norm", choices=_NORMS, default="auto", help=text)
     add("--rrf-k", metavar="K", type=float, default=60.0, help="rrf adds 1 / (K + rank) (60)")
     add("--weights", metavar="NUMBERS", help="W,W,... of weighted_sum or rrf, in the order of runs")
-    add("-m", "--metric", metavar="METRIC", default="ndcg@10", help="that linear maximises")
-    add("--n-splits", "--folds", metavar="N", type=int, default=5, help="folds of queries")
+    add("-m", "--metric", metavar="METRIC", default=_METRIC, help="that linear maximises")
+    add("--n-splits", "--folds", metavar="N", type=int, default=_N_SPLITS, help="folds of queries")
     add("--name", metavar="NAME", default="fused", help="of the run (default: fused)")
     add("-M", "--k", metavar="N", type=int, help="write the first N documents of a query")
     parser.add_reading()
@@ -48,10 +49,13 @@ def _run(arguments: argparse.Namespace) -> str:
     judgments, files = arguments.files[:trained], arguments.files[trained:]
     paths = [_output.split_name(run)[1] for run in files]
     parser.check_files([*judgments, *paths], arguments.output)
-    parser.checked("-m/--metric", unique_metrics, arguments.metric)
+    parser.checked("-m/--metric", metric, arguments.metric)
+    if not trained and (arguments.metric, arguments.n_splits) != (_METRIC, _N_SPLITS):
+        parser.error("arguments --metric and --n-splits: only --method linear has them.")
     if trained and arguments.weights is not None:
         parser.error("argument --weights: linear trains them: choose --method rrf.")
     with check.words_of_the_command():
+        check.check_count("k", 1 if arguments.k is None else arguments.k, "documents of a query")
         return _fused(arguments, judgments, files)
 
 
@@ -68,15 +72,14 @@ def _fused(arguments: argparse.Namespace, judgments: list[str], files: list[str]
             with check.about(what):
                 qrels = trec.read_qrels(_output.source(judgments[0]), columns=reading)
         runs = trec.read_runs(_output.named_sources(files, reading), columns=reading)
-    norm = None if arguments.norm == "none" else arguments.norm
     fused = trec.fuse(
-        runs, method, norm=norm, rrf_k=arguments.rrf_k, weights=weights, qrels=qrels,
-        n_splits=arguments.n_splits, name=arguments.name,
+        runs, method, norm=None if arguments.norm == "none" else arguments.norm, qrels=qrels,
+        rrf_k=arguments.rrf_k, weights=weights, n_splits=arguments.n_splits, name=arguments.name,
     )  # fmt: skip
     written = fused.top(arguments.k)
     _output.deliver(trec.run_lines(written).rstrip(), arguments.output)
     if arguments.output in (None, "-") or qrels is None or fused.weights is None:
-        return ""
+        return ""  # the run is the output, or no weights were trained
     report = trec.evaluate(qrels, {**runs, fused.name: written}, arguments.metric)
     means = dict(zip(report.metric_of, report.averages.T.tolist(), strict=True))
     column = [*fused.weights.values(), float("nan")]

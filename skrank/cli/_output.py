@@ -165,10 +165,9 @@ def named_sources(arguments: Sequence[str], reading: Any) -> list[Any] | dict[st
         If two runs have the same name.
     """
     pairs = [split_name(argument) for argument in arguments]
-    names = [name for name, _ in pairs if name]
-    if len(set(names)) < len(names):
-        raise ValueError("two runs have the same name: write NAME=FILE with a name for each.")
     named = {name: source(path) for name, path in pairs if name}
+    if len(named) < sum(name != "" for name, _ in pairs):
+        raise ValueError("two runs have the same name: write NAME=FILE with a name for each.")
     if not named or len(named) == len(pairs):
         return named or [source(path) for _, path in pairs]
     from skrank.trec import read_runs
