@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skrank._engine.groups import show
+from skrank import _validation as check
 from skrank._typing import DaskTable, Table
 
 
@@ -54,7 +54,7 @@ def check_unsplit_queries(ids_of_partitions: Sequence[np.ndarray]) -> None:
         for query in ids.tolist():
             if seen.setdefault(query, number) != number:
                 raise ValueError(
-                    f"query {show(query)} lies in partitions {seen[query]} and {number}: keep "
+                    f"query {check.show(query)} lies in partitions {seen[query]} and {number}: keep "
                     "queries whole, with frame = frame.shuffle(on=name of the column of queries)"
                     ".persist() before you take labels and features from it. Without persist, each "
                     "column is shuffled again, and the orders of rows may differ."
@@ -62,7 +62,11 @@ def check_unsplit_queries(ids_of_partitions: Sequence[np.ndarray]) -> None:
 
 
 def head_of(X: DaskTable) -> Table:
-    """A row of NaN that has the columns of a frame; an array as it is."""
+    """A table from which names and number of the features are checked; nothing is computed.
+
+    For a frame, a row of NaN, which numbers and categories may be: rankers refuse 0 rows, and the
+    empty frame that Dask has is private. An array is its own.
+    """
     import pandas as pd
 
     return pd.DataFrame(columns=X.columns, index=[0]) if hasattr(X, "columns") else X
