@@ -54,10 +54,10 @@ def check_unsplit_queries(ids_of_partitions: Sequence[np.ndarray]) -> None:
         for query in ids.tolist():
             if seen.setdefault(query, number) != number:
                 raise ValueError(
-                    f"query {check.show(query)} lies in partitions {seen[query]} and {number}: keep "
-                    "queries whole, with frame = frame.shuffle(on=name of the column of queries)"
-                    ".persist() before you take labels and features from it. Without persist, each "
-                    "column is shuffled again, and the orders of rows may differ."
+                    f"query {check.show(query)} lies in partitions {seen[query]} and {number}: "
+                    "keep queries whole, with frame = frame.shuffle(on=name of the column of "
+                    "queries).persist() before you take labels and features from it. Without "
+                    "persist, each column is shuffled again, and the orders of rows may differ."
                 )
 
 
