@@ -115,12 +115,16 @@ def ties_count_as_the_mean_over_their_orders(case: Case) -> None:
     for seed in range(3):
         data = make_lists(seed, levels=2, longest=5, missing=0, special=False)
         metric = case.metric.on_scale(data.max_grade)
-        for rows, value in zip(data.rows_of_queries(), per_query(metric, data), strict=True):
-            orders = np.array(list(_orders.tie_orders(data.scores[rows].tolist(), rows.tolist())))
-            falling = np.tile(-np.arange(float(len(rows))), len(orders))
-            groups = np.repeat(np.arange(len(orders)), len(rows))
-            untied = ScoredLists(data.relevance[orders.ravel()], falling, groups)
-            close(per_query(metric, untied).mean(), value)
+        orders = [
+            list(_orders.tie_orders(data.scores[rows].tolist(), rows.tolist()))
+            for rows in data.rows_of_queries()
+        ]
+        rows = np.concatenate([np.ravel(of_query) for of_query in orders])
+        sizes = [len(order) for of_query in orders for order in of_query]
+        groups = np.repeat(np.arange(len(sizes)), sizes)
+        untied = ScoredLists(data.relevance[rows], -np.arange(float(len(rows))), groups)
+        of_orders = np.split(per_query(metric, untied), np.cumsum([*map(len, orders)])[:-1])
+        close([values.mean() for values in of_orders], per_query(metric, data))
 
 
 def values_are_in_the_range(case: Case) -> None:
