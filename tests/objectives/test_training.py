@@ -27,7 +27,7 @@ def test_training_raises_the_metric(objective, library, data):
     """The curve ends well above its start; that of SoftRank never falls far below its best."""
     name = str(getattr(objective, "metric", "ndcg@10"))
     booster, log = library.train(
-        library.build(data), library.module.objective(objective), 60, [library.build(data)],
+        library.build(data), library.module.objective(objective), 40, [library.build(data)],
         library.module.eval_metric(name), **PARAMS[library],
     )  # fmt: skip
     curve = np.array(next(iter(log.values()))[name])
