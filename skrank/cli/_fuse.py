@@ -44,7 +44,7 @@ def add_arguments(parser: Parser, _command: str) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> str:
-    parser: Parser = arguments.parser
+    parser: Parser = arguments.parser  # of the command, not of skrank: see `skrank.cli`
     trained = arguments.method == "linear"
     judgments, files = arguments.files[:trained], arguments.files[trained:]
     paths = [_output.split_name(run)[1] for run in files]
@@ -62,6 +62,7 @@ def _run(arguments: argparse.Namespace) -> str:
 def _fused(arguments: argparse.Namespace, judgments: list[str], files: list[str]) -> str:
     """Write the fused run, and return the table of its value and weights, if there is one."""
     qrels, method = None, arguments.method
+    # texts, whose numbers `trec.fuse` reads and checks
     weights = None if arguments.weights is None else arguments.weights.split(",")
     with check.reading_of(arguments.columns, arguments.duplicates) as reading:
         if judgments:
@@ -82,5 +83,5 @@ def _fused(arguments: argparse.Namespace, judgments: list[str], files: list[str]
         return ""  # the run is the output, or no weights were trained
     report = trec.evaluate(qrels, {**runs, fused.name: written}, arguments.metric)
     means = dict(zip(report.metric_of, report.averages.T.tolist(), strict=True))
-    column = [*fused.weights.values(), float("nan")]
+    column = [*fused.weights.values(), float("nan")]  # in the order of the runs, then "fused"
     return _output.table({"run": report.systems, **means, "weight": column})
