@@ -1,4 +1,4 @@
-"""The code of each page runs in order and prints what the page shows."""
+"""The code of README.md and of each page runs in order and prints what is shown."""
 
 from contextlib import nullcontext, suppress
 from pathlib import Path
@@ -44,6 +44,12 @@ def test_code_of_the_page_runs(page, tmp_path, monkeypatch):
         pytest.warns(skrank.CutQueryWarning) if cuts else nullcontext(),
     ):
         run(DOCS / page)
+
+
+def test_the_readme_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert blocks(DOCS.parent / "README.md")
+    run(DOCS.parent / "README.md")
 
 
 @pytest.mark.parametrize("page", ["extending_metrics.md", "extending_objectives.md"])

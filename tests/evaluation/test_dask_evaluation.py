@@ -55,7 +55,7 @@ def both(data, chunks, metrics, **how):
 
 
 def test_all_metrics_are_the_same_bits():
-    data, chunks = partitioned(0, n_queries=24, longest=12, levels=6)
+    data, chunks = partitioned(0, n_queries=24, longest=9, levels=6)
     metrics = {str(point.settled): point.settled for point in CATALOGUE}
     assert_same(*both(data, chunks, list(metrics.values())))
 
