@@ -16,7 +16,7 @@ _DELAY = 2.0  # seconds before a bar appears, so that short work shows none
 class Bar:
     """A counter of completed steps that shows nothing; that of tqdm shows a bar."""
 
-    n: float = 0
+    n: float = 0  # completed steps, which `skrank.tune` sets
 
     def update(self, n: float) -> object:
         """Count `n` more steps."""

@@ -36,7 +36,7 @@ class GradedCurve:
         Ranks of the documents, from 1; None for several queries.
     gap : float
         The area under the steps of one query, ``sum(precision * diff(recall, prepend=0))``; for
-        several queries, their mean GAP.
+        several queries, or with ``ties="average"``, the mean GAP.
     n_queries, n_empty : int
         Numbers of queries with a relevant document, and of queries without, which are left out.
     """
@@ -118,6 +118,7 @@ def graded_precision_recall_curve(
     if curve_ranking is not ranking:
         plan = grading.bind(curve_ranking.judgments)  # queries may be in another order
     worth = grading.worth(plan.scale)
+    # "average": `_ranked` has broken the ties
     ranked = curve_ranking.codes("stable" if ties == "average" else ties, condensed)
     query, rank, recall, precision = graded_points(ranked, worth, plan.judgments.totals(worth))
     n_empty = len(plan.empty) - n_queries
@@ -125,7 +126,7 @@ def graded_precision_recall_curve(
         best = _interpolated(query, recall, precision, len(plan.empty))
         mean = best[~plan.empty].mean(axis=0)
         return GradedCurve(mean, np.linspace(0, 1, _N_LEVELS), None, gap, n_queries, n_empty)
-    if ties != "average":  # then the area is the GAP of this order of ties
+    if ties != "average":  # the same GAP, with the rounding of the sum that users can form
         gap = float(np.sum(precision * np.diff(recall, prepend=0.0)))
     return GradedCurve(precision, recall, rank, gap, n_queries, n_empty)
 
@@ -147,6 +148,7 @@ def _ranked(
     if metric.ties == "average" and ranking.tied.any():
         order = np.random.default_rng(0).permutation(plan.judgments.queries.n_rows)
         ids = resolve_groups(groups, relevance)
+        # These judgments lack the collection: its highest grade cancels, see `GAP.needs_scale`.
         shuffled = judge(np.asarray(relevance)[order], None if ids is None else ids[order])
         curve_ranking = Ranking(shuffled, np.asarray(scores)[order])
     return plan, ranking, curve_ranking
@@ -171,7 +173,7 @@ def graded_points(
     query = np.repeat(np.arange(len(sizes)), sizes)
     rank = np.arange(1, len(query) + 1) - ranked.indptr[query]
     u = np.where(rank <= ranked.retrieved[query], worth[ranked.codes], 0.0)
-    starts = ranked.indptr[:-1][sizes > 0]
+    starts = ranked.indptr[:-1][sizes > 0]  # condensed lists may be empty
     relevant = u > 0
     precision = np.empty(len(u))
     for u_n in np.unique(worth[worth > 0]):
@@ -229,6 +231,7 @@ def eleven_point_curve(
     """
     metric = InterpolatedPrecision(rel=rel, condensed=condensed, empty=empty, ties=ties)
     _, _, ranking = _ranked(metric, relevance, scores, groups)
+    # "average": `_ranked` has broken the ties
     curve_metric = replace(metric, ties="stable") if ties == "average" else metric
     levels = [replace(curve_metric, recall=level) for level in ELEVEN_LEVELS]
     return measure(ranking.judgments, [ranking], levels).means()[0]

@@ -43,8 +43,9 @@ def tau_ap(truth: ArrayLike, estimate: ArrayLike, *, ties: str = "a") -> float:
         Scores of the same systems, higher is better.
     ties : {"a", "b"}
         "a" (accuracy): the mean over all orders of tied estimates; `truth` must have no ties.
-        "b" (agreement): both rankings may have ties, and only pairs without ties count. The value
-        is symmetric in `truth` and `estimate`.
+        "b" (agreement): both rankings may have ties. The mean, hence symmetric, of the values with
+        either ranking as the estimate: a pair tied in the estimate does not count, and a pair tied
+        in the other ranking only is not concordant.
 
     Returns
     -------

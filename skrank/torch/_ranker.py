@@ -140,8 +140,9 @@ class NeuralRanker(Ranker):
     `torch.nn.Dropout`, and dropout inside attention and recurrent layers: call
     ``torch.manual_seed`` before `fit`, and train one such network at a time. Small networks train
     fastest with one thread of torch (``torch.set_num_threads(1)``). Rows of a sparse `X` become
-    dense in a batch. An interrupt ends the training after the last complete epoch (skorch handles
-    `KeyboardInterrupt`). Without validation,
+    dense in a batch. An interrupt ends the training at once (skorch handles `KeyboardInterrupt`):
+    `n_epochs_` counts the incomplete epoch. With validation, the weights of the best complete epoch
+    are restored, otherwise those at the interrupt stay. Without validation,
     ``net_.partial_fit(QueryDataset(scaler_.transform(X), y, groups))`` continues the training.
 
     Examples
@@ -212,7 +213,7 @@ class NeuralRanker(Ranker):
     def _table(self, X: Table, *, reset: bool) -> Table:
         """Features as an array or a CSR matrix, after checks."""
         table = super()._table(X, reset=reset)
-        values = check.feature_numbers(table, "encode it", who=self)
+        values = check.feature_numbers(table, remedy="encode it", who=self)
         assert_all_finite(values, input_name="X", estimator_name=type(self).__name__)
         return values
 
@@ -226,14 +227,17 @@ class NeuralRanker(Ranker):
             )
         return scores
 
-    def _train(self, train: Any, valid: Any) -> None:
+    def _train(self, train: Any, valid: Any) -> None:  # Rows, and Part or None, as in `Ranker`
         rng = check.as_random_state("random_state", self.random_state)
+        # Before queries are drawn: the network starts from the same weights for all `max_queries`.
+        # A seed, since the net keeps its generator, and `rng` may be the caller's.
         seed = int(rng.randint(2**31 - 1))
         options = self._options()
         rows = train.check(unjudged=options["unjudged"])
         chosen, held_out = rows.choose(options["max_queries"], self.validation_fraction, rng)
         rows.refuse_single_rows()
         part = rows.part(chosen)
+        # `fit` refuses validation_fraction with X_val
         valid_part = rows.part(held_out) if len(held_out) else valid
         self.max_grade_ = rows.max_grade(valid_part)
         standardize = bool(options["standardize"])
@@ -267,7 +271,7 @@ class NeuralRanker(Ranker):
         self.evals_result_ = {}
         if valid_part is not None and history:
             self.best_epoch_ = callbacks["early_stopping"].best_epoch_
-            self.evals_result_["validation"] = {
+            self.evals_result_["validation"] = {  # an interrupted epoch has a row without metrics
                 name: [row[name] for row in history if name in row]
                 for name in callbacks["validation"].metrics
             }
@@ -327,7 +331,10 @@ class QueryNet(NeuralNet):
         self.draws = draws
 
     def get_params_for(self, prefix: str) -> Options:
-        """Arguments of a part of the net; iterators get generators of their own."""
+        """Arguments of a part of the net.
+
+        Iterators get generators of their own, as a DataLoader would advance that of torch.
+        """
         params: Options = super().get_params_for(prefix)
         generators = {"iterator_train": self.draws.generator, "iterator_valid": torch.Generator}
         if prefix in generators:
@@ -342,7 +349,7 @@ class QueryNet(NeuralNet):
     def get_loss(
         self, y_pred: torch.Tensor, y_true: QueryBatch, *args: Any, **kwargs: Any
     ) -> torch.Tensor:
-        """The loss of a batch."""
+        """The loss of a batch, whose labels stay on the host (skorch would move them)."""
         scores = y_pred.flatten()
         return self.criterion_(scores, y_true.labels, y_true.offsets, weights=y_true.weights)
 
@@ -350,7 +357,7 @@ class QueryNet(NeuralNet):
 class Counter(Callback):
     """Counts epochs."""
 
-    bar: Bar = Bar()
+    bar: Bar = Bar()  # in copies from a pickle, which has no bar
 
     def __init__(self, bar: Bar) -> None:
         self.bar = bar
@@ -397,7 +404,7 @@ def in_single(X: np.ndarray | csr_matrix) -> np.ndarray:
 
 
 def features_and_labels(batch: QueryBatch) -> tuple[torch.Tensor, QueryBatch]:
-    """The two parts of a batch that skorch expects."""
+    """The features and the target that skorch expects, of a batch that is collated already."""
     return batch.X, batch
 
 

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank.extending import Queries
-from skrank.trec import _polars as pl
-from skrank.trec._columns import Fields, id_text, table_of
+from skrank.trec import _polars as pl  # imports polars at its first use
+from skrank.trec._columns import Fields, table_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +62,7 @@ class Qrels:
 
     @classmethod
     def _of_table(cls, table: pl.DataFrame) -> Qrels:
-        """The judgments of a checked table."""
+        """The judgments of a table of `table_of`, whose column "number" has the labels."""
         queries, table = by_query(table)
         labels = table["number"].to_numpy()
         return cls(queries, table["docid"], np.where(labels < 0, np.nan, labels))
@@ -116,7 +116,8 @@ class Run:
         Name of the file from which the run was read, for messages.
     weights : dict of str to float, or None
         Weight of each run, for a result of `fuse` with weights. Those of a ranker are trained on
-        all judged queries and add up to 1.
+        all judged queries, and their absolute values add up to 1. The scores of judged queries
+        are by other weights: those of their fold.
     """
 
     name: str
@@ -200,7 +201,7 @@ class Run:
 
     @classmethod
     def _of_table(cls, table: pl.DataFrame, name: str, file: str | None = None) -> Run:
-        """The run of a checked table; ValueError if ranks contradict scores."""
+        """The run of a table of `table_of`; ValueError if ranks contradict scores."""
         queries, table = by_query(table)
         scores = table["number"].to_numpy()
         run = cls(name, queries, table["docid"], scores, file)
@@ -209,15 +210,17 @@ class Run:
             ranks, scores = table["rank"].to_numpy()[order], scores[order]
             inside = np.diff(queries.row_query) == 0
             steps = np.diff(ranks)[inside & (scores[1:] < scores[:-1])]
-            opposed = np.count_nonzero(steps < 0)
+            opposed = np.count_nonzero(steps < 0)  # not steps from or to a rank NaN
             # at least half of the neighbours, as equal scores show no order
             if opposed and 2 * opposed >= inside.sum() and not (steps > 0).any():
                 raise check.contradiction(file or f"run {name!r}")
         return run._part(queries, order)
 
     def _in_single_precision(self) -> Run:
-        """The run in the order of scores as float32."""
-        widest = np.finfo(np.float32).max  # larger scores would become inf
+        """The run in the order of scores as float32; the scores stay in double precision."""
+        # Larger scores are clipped, so that NumPy does not warn of an overflow. They tie either
+        # way: as this maximum, or as inf.
+        widest = np.finfo(np.float32).max
         scores = np.clip(self.scores, -widest, widest).astype(np.float32).astype(np.float64)
         return self._part(self.queries, self._order(scores))
 
@@ -258,7 +261,7 @@ class Run:
         return self._selected(self.rank_in_query <= k)
 
     def _without_self(self) -> Run:
-        """The run without documents whose id is that of their query."""
+        """The run without documents with the id of their query (`exclude_self` of `evaluate`)."""
         return self._selected(self.documents.to_numpy() != self.queries.ids[self.queries.row_query])
 
     @property
@@ -303,13 +306,14 @@ class Run:
 def _table_of_arrays(
     qid: ArrayLike, docid: ArrayLike, field: str, numbers: ArrayLike, duplicates: str = "error"
 ) -> pl.DataFrame:
-    """The table of columns in memory; ids are converted to strings."""
+    """The table of columns in memory; ids, such as floats and dates, are converted to strings."""
     check.check_choice("duplicates", duplicates, ("error", "first", "max"))
     check.check_same_index(**{"qid": qid, "docid": docid, field: numbers})
     columns: Fields = {field: check.as_column(field, numbers)}
     for name, ids, what in (("qid", qid, "query"), ("docid", docid, "document")):
-        texts = check.as_ids(name, ids, len(columns[field]), what)
-        columns[name] = [id_text(value) or str(value) for value in texts]
+        values = check.as_ids(name, ids, len(columns[field]), what)
+        # `table_of` decodes bytes, and refuses those that are not UTF-8
+        columns[name] = [value if isinstance(value, bytes) else str(value) for value in values]
     return table_of(columns, lambda row: f"row {row} of the arrays", "the table", duplicates)
 
 

@@ -92,6 +92,13 @@ def test_numbers_are_ascii_in_all_formats(number):
                 build(["1", "1"], ["a", "b"], column)
 
 
+@pytest.mark.parametrize("build", [trec.Qrels.from_arrays, trec.Run.from_arrays])
+def test_ids_of_bytes_are_utf_8(build):
+    assert build(["1"], [b"\xc3\xa9"], [1]).documents.to_list() == ["\xe9"]
+    with pytest.raises(ValueError, match=r"row 1 .*docid"):
+        build(["1", "1"], np.array([b"a", b"\xff"]), [1, 1])
+
+
 # odd files ----------------------------------------------------------------------------------------
 
 PLAIN = {"1": {"a": 3.0, "b": 2.0}, "2": {"a": 1.0}}
