@@ -207,7 +207,7 @@ def tune(
             f"row {row} of y was not judged: leave out such rows, "
             "and call skrank.with_groups on the others, or give them the label 0."
         )
-    check.number_columns(X, check.MAKE_CATEGORY, {check.LEVEL}, categories=True)  # raises
+    check.number_columns(X, check.MAKE_CATEGORY, {check.LEVEL}, categories=())  # raises
     relevant = len(np.unique(ids[values > 0]))
     if relevant < 2 * cv:
         raise ValueError(

@@ -201,14 +201,16 @@ class MetricCallable:
         names = ", ".join(repr(str(metric)) for metric in self.metrics)
         return f"{type(self).__module__}.eval_metric({names})"
 
-    @compiled()
+    @compiled()  # for each round; gradients are compiled in any case (see BoundPairs)
     def _measured(self, data: Supplied, scores: ArrayLike, judge: Judge) -> Measured:
         """Values of all metrics, which share one sort."""
 
         def bind(data: Supplied) -> tuple[Judgments, list[Plan], Weights]:
             judgments, weights, max_grade = judge(data)
+            # raises if a metric needs the highest grade, and it is unknown
             plans = [metric.bind_part(judgments, max_grade=max_grade) for metric in self.metrics]
             return judgments, plans, weights
 
+        # objectives need no `max_grade`, as they see the training labels
         judgments, plans, weights = self._plans.get(data.at_least(self.max_grade), bind)
         return measure(judgments, [Ranking(judgments, scores)], plans, weights)

@@ -34,7 +34,8 @@ def feature_table(X: Any, *, keep_polars: bool = True) -> Any:
         X = X.to_pandas()  # LightGBM ends the process if a table of pyarrow has text
     if issparse(X):
         X = csr_matrix(X)
-        if not X.has_canonical_format:  # some row has two entries for a column
+        # some row has two entries for a column, or is not sorted
+        if not X.has_canonical_format:
             X = X.copy()  # the arrays may be those of the caller
             X.sum_duplicates()
     elif isinstance(X, np.ndarray) or not hasattr(X, "shape"):
@@ -49,6 +50,7 @@ def feature_table(X: Any, *, keep_polars: bool = True) -> Any:
     if X.shape[1] == 0:
         raise ValueError(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
     dtypes = map(str, getattr(X, "dtypes", ()))
+    # pandas.ArrowDtype of a dictionary, the categories of Arrow
     coded = [number for number, dtype in enumerate(dtypes) if dtype.startswith("dictionary<")]
     return X.astype(dict.fromkeys(X.columns[coded], "category")) if coded else X
 
@@ -76,7 +78,7 @@ def feature_numbers(X: Any, remedy: str, *, who: object) -> np.ndarray | sparse.
     elif hasattr(X, "iter_columns"):  # of polars
         for column in X.iter_columns():
             if np.asarray(column).dtype.kind not in "fiub":
-                column_numbers(repr(column.name), column, remedy)
+                column_numbers(repr(column.name), column, remedy)  # raises unless numbers
     X = number_columns(X, remedy)
     try:
         dtypes = [np.float64, np.float32]
@@ -114,29 +116,32 @@ def column_numbers(name: object, column: Any, remedy: str) -> np.ndarray:
     except ValueError as error:
         cause, give = error.__context__, "Give a number per row, or leave it out."
         if isinstance(cause, TypeError) and str(cause):  # an object, in NumPy's words
+            # a TypeError, which a check of scikit-learn expects
             raise TypeError(f"column {name} of X: {cause}. {give}") from None
         raise ValueError(f"{error} {give}") from None
 
 
 def number_columns(
-    X: Any, remedy: str, but: Container[object] = (), *, categories: bool = False
+    X: Any, remedy: str, but: Container[object] = (), *, categories: Container[object] | None = None
 ) -> Any:
     """X, after a check that its columns are numbers, except the columns `but`.
 
     Columns of a frame whose dtypes some libraries refuse, such as objects, Arrow's dtypes and
-    booleans with missing values, become double precision. `but` has names or numbers of columns.
-    With `categories`, columns may be categories.
+    booleans with missing values, become double precision. In `but`, text is the name of a column,
+    and an integer its position, as boosters read them. Unless `categories` is None, columns may be
+    categories; it has the names, of any type, of columns that were categories in fit.
     """
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind not in "fiub":
         for number, column in enumerate(X.T):
             if number not in but:
-                column_numbers(number, column, remedy)
+                column_numbers(number, column, remedy)  # raises unless numbers
     if not hasattr(X, "isetitem"):
         return X
     X = X.copy(deep=False)
     for number, (name, dtype) in enumerate(X.dtypes.items()):
-        allowed = categories and str(dtype) == "category"
-        if not (allowed or name in but or number in but or _all_read(dtype)):
+        allowed = categories is not None and (str(dtype) == "category" or name in categories)
+        exempt = number in but or (isinstance(name, str) and name in but)
+        if not (allowed or exempt or _all_read(dtype)):
             X.isetitem(number, column_numbers(repr(name), X.iloc[:, number], remedy))
     return X
 

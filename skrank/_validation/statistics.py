@@ -24,7 +24,10 @@ LEAST_WEIGHT = 1e-12  # as a share of the largest weight; smaller weights count 
 
 
 def _refuse_systems(name: str, values: ArrayLike, most: int) -> None:
-    """Refuse values of more than `most` systems if they have the index of a report."""
+    """Refuse values of more than `most` systems if they have the index of a report.
+
+    A matrix has systems as columns, so no system may be on its index; values may be those of one.
+    """
     index: Any = getattr(values, "index", None)
     if "system" in getattr(index, "names", ()) and len(index.unique("system")) > most:
         raise ValueError(
@@ -48,7 +51,7 @@ def of_one_matrix(test: F) -> F:
                 f"{test.__name__}(numpy.column_stack([a, b])) for two systems a and b."
             )
         result = test(*args, **kwargs)
-        # without `pairs`, the sum is equal for all pairs of systems
+        # for each pair, the sum is the number of rows
         n_queries, n_systems = result.n_queries[0] + result.n_dropped[0], len(result.systems)
         if kwargs.get("pairs") is None and n_systems > _MOST_SYSTEMS * n_queries:
             warn(
@@ -95,11 +98,11 @@ def check_system_pairs(pairs: int | ArrayLike | None, n_systems: int) -> np.ndar
         return np.stack(np.triu_indices(n_systems, 1), axis=1)
     index = unmasked("pairs", pairs, "a number, or an array of shape (n_pairs, 2)")
     has_integers = index.dtype.kind in "iu" and index.size > 0
-    has_shape = index.ndim == 0 or index.shape[1:] == (2,)
-    if not (has_integers and has_shape and 0 <= index.min() <= index.max() < n_systems):
+    has_pairs = index.ndim == 0 or (index.shape[1:] == (2,) and all(index[:, 0] != index[:, 1]))
+    if not (has_integers and has_pairs and 0 <= index.min() <= index.max() < n_systems):
         raise ValueError(
             f"pairs={brief(pairs)} must be a number of a column in 0..{n_systems - 1}, the "
-            "baseline, or an array of such numbers of shape (n_pairs, 2), with at least one pair."
+            "baseline, or an array (n_pairs, 2) of such numbers: one or more pairs of two systems."
         )
     if index.ndim == 0:
         others = np.delete(np.arange(n_systems), index)
@@ -130,7 +133,7 @@ def check_draws(n_resamples: object, random_state: RandomState) -> tuple[int, in
     return number, check_random_state(random_state)
 
 
-def check_importance(weights: ArrayLike | None, n_queries: int) -> np.ndarray | None:
+def check_test_weights(weights: ArrayLike | None, n_queries: int) -> np.ndarray | None:
     """One weight per query as a share of the largest; None if all weights are equal."""
     if weights is None:
         return None
@@ -144,7 +147,7 @@ def check_complete(
     """Scores and weights of the queries on which all systems have a value; number of the others."""
     check_same_index(scores=scores, weights=weights)
     matrix = check_score_matrix(scores, nan)
-    weight = check_importance(weights, len(matrix))
+    weight = check_test_weights(weights, len(matrix))
     used = ~np.isnan(matrix).any(axis=1) & (True if weight is None else weight > 0)
     size = int(used.sum())
     if size < 2:
@@ -163,7 +166,10 @@ def _relative(weights: np.ndarray) -> np.ndarray:
 
 
 def check_values(values: ArrayLike, weights: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
-    """Values (queries x columns; NaN = no value) and weights: at least two above 0 per column."""
+    """Values (queries x columns; NaN = no value) and weights: at least two above 0 per column.
+
+    Weights become shares of the largest of their column, and 0 where the value is NaN.
+    """
     _refuse_systems("values", values, most=1)
     matrix = as_numbers("values", values, "one per query")
     weight = as_numbers("weights", 1.0 if weights is None else weights, "one per query")

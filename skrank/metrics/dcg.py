@@ -128,7 +128,11 @@ class DCG(Metric):
         return QuadraticTables(gain, discounts(self.discount_at, scale.longest, k))
 
     def values(self, sums: Counts, shown: Counts, relevant: Counts, total: Counts) -> Values:
-        """`sums`; with the discount "letor", 0 for queries with fewer than k documents."""
+        """`sums`; with the discount "letor", 0 for queries with fewer than k documents.
+
+        Documents are judged or retrieved; k is that of the metric (objectives may call `tables`
+        with another k, for the best sums).
+        """
         if self.discount == "letor" and self.k is not None:
             return np.where(total < self.k, 0.0, sums), None
         return sums, None

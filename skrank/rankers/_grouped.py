@@ -304,7 +304,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         if reset:
             self._categories = categories_of(X)
         remedy = check.MAKE_CATEGORY if reset else check.WAS_NUMBER
-        X = check.number_columns(X, remedy, named | self._categories.keys(), categories=True)
+        X = check.number_columns(X, remedy, named, categories=self._categories)
         # HistGradientBoosting itself reads unknown levels as missing
         if isinstance(kind, Booster) and hasattr(X, "dtypes"):
             return with_categories(X, self._categories, as_text=kind.text_categories)

@@ -19,7 +19,9 @@ from skrank._typing import Options, RandomState, Table
 from skrank.model_selection._parts import QueryRows, count_queries, draw_parts
 
 VALIDATION_ROWS = "validation rows (X_val, y_val, groups_val)"  # in errors that name X, y or groups
-_ROUNDING = 1e-9  # scores with (standard deviation) / (largest |score|) below it are constant
+# Scores with (standard deviation) / (largest |score|) below it are constant: more than subtracting
+# a mean in double precision leaves (1e-16), less than the last bit of float32 scores (6e-8).
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +39,7 @@ class Part:
     start : ndarray of shape (n_rows,) or None
         Scores that boosting starts from.
     loaded : Loaded (see _dask) or None
-        Rows of Dask collections, in place of X and y.
+        Rows of Dask collections; y is then empty.
     """
 
     X: Table
@@ -86,8 +88,9 @@ def with_categories(X: pd.DataFrame, known: Mapping[object, Any], *, as_text: bo
     Levels that are not in the training rows become missing values. Boosters would raise errors that
     do not name the column, or read the numbers of other levels. A column without any value has no
     dtype of its own (JSON has null): all its values are missing. Levels that are neither text nor
-    numbers, such as dates, become text. With `as_text`, all levels are text, and missing values
-    have the level "nan".
+    numbers, such as dates, become text. With `as_text`, for CatBoost, all levels are text, and
+    missing values have the level "nan"; the dtype remains category, by which the training finds the
+    columns.
     """
     X = X.copy(deep=False)
     for name, dtype in X.dtypes.items():
@@ -100,14 +103,15 @@ def with_categories(X: pd.DataFrame, known: Mapping[object, Any], *, as_text: bo
             X[name] = float("nan")
     for name, dtype in known.items():
         column, levels = X[name], dtype.categories
-        is_number = column.dtype.kind in "biuf" and levels.dtype.kind not in "biuf"
-        is_category = str(column.dtype) == "category"
-        is_text = not is_category and check.first_text(np.asarray(column)) is not None
-        has_text = check.first_text(np.asarray(levels)) is not None
-        if (is_number or (is_text and not has_text)) and len(levels) and column.notna().any():
+        # the values of a category, since levels may be unused
+        values = pd.Series(np.asarray(column)) if str(column.dtype) == "category" else column
+        kinds = values.dtype.kind, levels.dtype.kind
+        differs = any(kinds[0] in alike and kinds[1] not in alike for alike in ("biuf", "m", "M"))
+        is_text, has_text = (check.first_text(np.asarray(v)) is not None for v in (values, levels))
+        if (differs or (is_text and not has_text)) and len(levels) and column.notna().any():
             raise ValueError(
-                f"column {name!r} of X is {column.dtype} and was a category in fit, with levels "
-                f"such as {levels[0]!r}: give the same levels."
+                f"column {name!r} of X has {values.dtype} values and was a category in fit, with "
+                f"levels such as {show(levels[0])}: give the same levels."
             )
         X[name] = column.where(column.isin(levels)).astype(dtype)
         if as_text:
@@ -160,9 +164,10 @@ class Rows:
         `unjudged` is the parameter of `GroupedRanker`. With `graded`, labels below 0 raise an
         error.
         """
+        # warns of the shape (n_rows, 1), as scikit-learn expects
         self.labels = column_or_1d(check.without_index(self.y), warn=True)
         check.refuse_text("y", self.labels)
-        if self.labels.dtype == object:  # such as the dtype boolean of pandas, which has NA
+        if self.labels.dtype == object:  # such as the dtype boolean of pandas: NA becomes NaN
             self.labels = check.as_vector("y", self.y)
         judged = check.check_training_labels(self.labels, unjudged, graded)
         if unjudged == "zero" and not judged.all():
@@ -213,13 +218,12 @@ class Rows:
         if held_out is None:
             return used, used[:0]
         check.check_share("validation_fraction", held_out)
-        count = count_queries("validation_fraction", held_out, len(used))
+        count = min(count_queries("validation_fraction", held_out, len(used)), len(used) - 1)
         if len(used) < 2:
             raise ValueError(
                 f"validation_fraction={held_out} needs at least 2 training queries, and there is "
                 f"{len(used)}: leave it unset, or give X_val, y_val and groups_val to fit."
             )
-        count = min(count, len(used) - 1)
         relevant = QueryRows(self.codes, self.ids, self.sizes, self.labels).strata("n_relevant")
         assert relevant is not None
         parts = draw_parts([count, len(used) - count], relevant[used], self.sizes[used], rng)
@@ -240,7 +244,7 @@ class Rows:
             rows = rows[np.isin(self.codes[rows], chosen)]
         queries = None
         if self.groups is not None:
-            by_code = Queries.from_groups(self.codes[rows])  # ascending
+            by_code = Queries.from_groups(self.codes[rows])  # whose ids are the codes, ascending
             queries = replace(by_code, ids=self.ids[by_code.ids])
         X, labels, weights, params = self.X, self.labels, self.weights, self.params
         n_rows = len(labels)

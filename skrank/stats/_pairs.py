@@ -50,7 +50,7 @@ class SystemPairs:
         matrix = check.check_score_matrix(scores, nan)
         self.systems = names_of_columns(scores, matrix.shape[1])
         self.index = check.check_system_pairs(pairs, matrix.shape[1])
-        self._weights = check.check_importance(weights, len(matrix))
+        self._weights = check.check_test_weights(weights, len(matrix))
         self._scores = np.ascontiguousarray(matrix.T)
         present = ~np.isnan(self._scores)
         if self._weights is not None:

@@ -212,14 +212,21 @@ def test_categories_are_those_of_the_training_rows(make):
     errors = ValueError, catboost.CatBoostError
     with pytest.raises(errors, match=r"'level' of X is text.*astype|Cannot convert 'y'"):
         clone(model).set_params(eval_metric=None).fit(text, data.relevance, data.qid)
-    with pytest.raises(ValueError, match="'level' of X is int64"):
-        model.predict(text.assign(level=1))
+    for other in (1, pd.Categorical([1] * len(text)), pd.Timestamp("2020-01-01")):
+        with pytest.raises(ValueError, match=r"'level' of X.*(int|datetime)64.*'x'"):
+            model.predict(text.assign(level=other))
     with pytest.raises(errors, match=r"'f0' of X is text.*to_numeric|Cannot convert 'q'"):
         model.predict(text.assign(f0="q"))
     missing = model.predict(text.head(3).assign(f0=np.nan, level=None))
     assert model.predict(text.head(3).assign(f0=None, level=np.nan)).tolist() == missing.tolist()
     model.fit(data.X, data.relevance, data.qid, X_val=data.X, y_val=y)
     assert model.predict(pd.DataFrame(data.X)).tolist() == model.predict(data.X).tolist()
+
+
+def test_integers_that_name_columns_are_not_positions():
+    X = pd.DataFrame({1: pd.Categorical(["a", "b"] * 10), 0: "q"})
+    with pytest.raises(ValueError, match="column 0 of X is text"):
+        GroupedRanker(lgbm()).fit(X, [0, 1] * 10, np.repeat([0, 1], 10))
 
 
 def test_values_per_row_follow_their_rows_and_values_per_feature_of_boosters_do_not():

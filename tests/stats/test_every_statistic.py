@@ -111,6 +111,7 @@ def test_two_arrays_are_no_matrix_of_queries_and_systems(test):
         (NO_VALUES, {}, "systems 1 and 2"),
         (scores(), {"pairs": 4}, "pairs="),
         (scores(), {"pairs": [(0, -1)]}, "pairs="),
+        (scores(), {"pairs": [(0, 1), (1, 1)]}, "pairs="),
         (scores(), {"pairs": "first"}, "pairs="),
         (scores(), {"pairs": np.empty((0, 2), int)}, "one pair"),
         # weights that are negligible beside other weights count as 0
