@@ -12,7 +12,8 @@ CAPACITY = 512  # documents per tile, so that a tile fits into the first-level c
 MOST_LANES = 16  # largest number of documents per SIMD step; loops write past the last document
 FIELD = CAPACITY + MOST_LANES  # a constant, so that the compiler knows that fields do not overlap
 
-# Where each field starts. All tiles have these fields; kernels add their own from OTHERS on.
+# Where each field starts. Tiles of LambdaRank and LambdaLoss have these fields; their kernels add
+# their own from OTHERS on. `softrank_pairs` has other fields.
 EXP, SCORE, RANK, GRAD, HESS = (np.uint64(i * FIELD) for i in range(5))
 OTHERS = 5
 

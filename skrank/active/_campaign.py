@@ -115,7 +115,7 @@ class Campaign(ABC):
 
     def __repr__(self) -> str:
         """What is labelled, of what is asked, of what can be asked."""
-        most = len(self._order) if self.n_queries is None else self.n_queries
+        most = min(len(self._order), self.n_queries or len(self._order))
         limit = "" if self.budget is None else f" of {self.budget:g}"
         return (
             f"{type(self).__name__}({', '.join(self.names)}): {self.metric}, "
@@ -344,7 +344,7 @@ class Campaign(ABC):
             counts = ~np.isnan(values)
             mass = float(p @ counts)
             value = float(p[counts] @ values[counts] / mass) if mass > 0 else math.nan
-            error, interval, sure, passive = 0.0, (value, value), 1.0, None
+            error, interval, sure, passive = 0.0, (value, value), float(value != 0), None
         else:
             value, error, passive = mean.value, mean.standard_error, self._passive_cost(mean)
             interval, sure = bootstrap_interval(mean, confidence), certainty(mean)

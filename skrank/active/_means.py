@@ -34,7 +34,7 @@ class Mean:
     Attributes
     ----------
     value : float
-        NaN if no query counts, drawn or known.
+        NaN if nothing is drawn, or no query counts, drawn or known.
     standard_error : float
         NaN if fewer than two draws count.
     n_counted : int
@@ -42,7 +42,8 @@ class Mean:
     n_unlike : int
         Number of draws that count and differ from the most common value.
     variance : float
-        Variance of the value of a query that is drawn with p from those that count.
+        Squared error of the mean of one draw with p; a draw that does not count adds 0. If all
+        queries count, this is the variance of their values.
     pull, share : ndarray of shape (n_pulling,)
         As in the docstring of the module, for draws of a share above 0. Empty if the error is
         unknown: fewer than two draws count, or all values are equal.
@@ -141,11 +142,12 @@ def mean_of(
     degrees, leverage = k - 1, None
     if deviation is not None and k >= _FEWEST_TO_ASSIST:
         surplus = guesses(known_deviation, deviation[draws]) / mass
+        # the surplus is a plain sum, not a ratio, so that `part` are its weights, not `share`
         slope, leverage = _slope(surplus - part * surplus.sum(), pull)
         degrees = k - 2
         value -= slope * float(surplus.sum())
         pull = (sums - value * masses) / mass - slope * surplus
-    # N / n times equation 8 of Farquhar et al. (2021)
+    # p N / n times equation 8 of Farquhar et al. (2021)
     weight = p * (part / chance + np.cumsum(part[::-1])[::-1] - part)
     squares = weight[counts] @ (drawn[counts] - value) ** 2
     variance = float(weight.sum() * squares) / mass**2
@@ -175,6 +177,7 @@ def _slope(x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
     if not square > 0:
         return 0.0, np.zeros(len(x))
     rest = y - min(max(float(x @ y) / square, 0.0), 1.0) * x
+    # draws that do not count have a surplus, too
     penalty = float(rest @ rest) / (len(x) - 2) / _DEVIATION_OF_SLOPE**2
     penalised = square + penalty
     slope = (float(x @ y) + penalty * _MEAN_SLOPE) / penalised

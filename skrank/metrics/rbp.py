@@ -93,7 +93,7 @@ class RBPResidual(Metric):
 
     With complete judgments, RBP would lie between its present value and this value plus the
     residual, for all labels of the documents that were not judged, and of documents below the end
-    of the list or below the cut-off.
+    of the list or below the cut-off. (With ``condensed=True``, for the latter only.)
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ class _JoinedRun(NamedTuple):
     name: str
     file: str | None
     queries: Queries
-    id_difference: str | None  # of documents and those of the qrels, if all ids differ
+    id_difference: str | None  # of documents and those of the qrels, if none retrieved is judged
     swapped: bool  # whether its scores look like labels, and the labels like scores
     joined: dict[bool, Joined]  # by whether scores are compared in single precision
 
@@ -193,7 +193,7 @@ def evaluate(
             for cube, by_query in ((values, measured.values[0]), (weights, measured.weights[0])):
                 by_run = by_query.reshape(len(places), -1, len(queries))
                 cube[block, :, places] = np.moveaxis(by_run, 0, 2)
-            n_empty[places] = measured.empty[:, : len(queries)].sum(axis=1)
+            n_empty[places] = measured.empty[:, : len(queries)].sum(axis=1)  # equal for all runs
         if missing == "skip":
             lacks = np.array([run.retrieved for run in of_single]) == 0
             values[lacks], weights[lacks] = np.nan, 0.0

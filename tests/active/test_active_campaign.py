@@ -147,6 +147,16 @@ def test_the_best_of_three_is_found_and_named():
     assert [e.value for e in campaign.values().values()] == pytest.approx(means)
 
 
+def test_equal_rankers_of_a_labelled_pool_have_no_leader():
+    scores = {"worst": -THREE["truth"], "one": THREE["truth"], "other": THREE["truth"]}
+    campaign = comparator(scores=scores, metric="dcg@5", n_queries=100)
+    assert "of 60 queries" in repr(campaign)
+    run(campaign)
+    found = campaign.decision()
+    assert (found.better, found.leader, found.confidence) == (None, None, 0)
+    assert found.candidates == ("one", "other")
+
+
 @pytest.mark.parametrize("estimator", ["assisted", "lure"])
 def test_known_labels_are_not_asked_and_are_in_the_estimate(estimator):
     labels = np.where(data.qid < 20, data.relevance, np.nan)
