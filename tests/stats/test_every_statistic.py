@@ -113,7 +113,7 @@ def test_two_arrays_are_no_matrix_of_queries_and_systems(test):
         (scores(), {"pairs": [(0, -1)]}, "pairs="),
         (scores(), {"pairs": [(0, 1), (1, 1)]}, "pairs="),
         (scores(), {"pairs": "first"}, "pairs="),
-        (scores(), {"pairs": np.empty((0, 2), int)}, "one pair"),
+        (scores(), {"pairs": np.empty((0, 2), int)}, "pairs="),
         # weights that are negligible beside other weights count as 0
         ([[1, 2], [2, 3], [4, 1]], {"weights": [1e300, 1, 1]}, "at least 2"),
     ],
