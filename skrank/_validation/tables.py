@@ -117,10 +117,11 @@ class Reading:
 
 
 @contextmanager
-def reading_of(columns: Any, duplicates: str = "error") -> Iterator[Reading]:
+def reading_of(columns: Any, duplicates: str = "error") -> Iterator[Any]:
     """How sources are read; raises ValueError at the end if `columns` applied to no source.
 
-    `columns` may be the Reading of a caller, which reads further sources and checks it.
+    Yields a `Reading`, which functions of `skrank.trec` take as `columns`, too: then their caller,
+    which reads further sources, checks it.
     """
     reading = columns if isinstance(columns, Reading) else Reading(columns, duplicates)
     yield reading

@@ -9,7 +9,6 @@ import shlex
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -158,8 +157,8 @@ def _metrics(arguments: argparse.Namespace) -> dict[str, Metric]:
 
 
 def _report(arguments: argparse.Namespace, metrics: dict[str, Metric]) -> Report:
-    how: Any = check.reading_of(arguments.columns, arguments.duplicates)
-    with plain_up_to(_PLAIN_ROWS), how as reading:
+    reading_of = check.reading_of(arguments.columns, arguments.duplicates)
+    with plain_up_to(_PLAIN_ROWS), reading_of as reading:
         runs = _output.named_sources(arguments.runs, reading)
         return trec.evaluate(
             _output.source(arguments.qrels), runs, metrics,

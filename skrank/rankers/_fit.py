@@ -123,10 +123,6 @@ class EstimatorKind(ABC):
         """Refuse names of columns, and numbers, that the estimator does not read."""
         check.check_names(X, self.forbidden_names, type(estimator).__name__)
 
-    def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
-        """Sum of the rounds of a fitted estimator, before the link of its objective."""
-        raise NotImplementedError(f"{type(self).__name__}.starts_from_scores is False")
-
 
 class Booster(EstimatorKind):
     """Estimators of LightGBM, XGBoost or CatBoost: a subclass per library.
@@ -151,6 +147,10 @@ class Booster(EstimatorKind):
         self.trains_objectives = self.trains_on_queries and self.takes_callables
         classifies = hasattr(estimator, "predict_proba") and not self.trains_on_queries
         self.follows_metrics = self.starts_from_scores = not classifies
+
+    @abstractmethod
+    def margins(self, estimator: Estimator, X: Table) -> np.ndarray:
+        """Sum of the rounds of a fitted estimator, before the link of its objective."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,7 +249,7 @@ class Fit:
         kind.train(self)
         if not start.factor:
             return
-        if not kind.trains_on_queries:
+        if isinstance(kind, Booster) and not kind.trains_on_queries:  # no other kind has a start
             X = _safe_indexing(self.train.X, np.arange(min(_ROWS, len(self.train.y))))
             if not np.array_equal(kind.margins(self.estimator, X), self.estimator.predict(X)):
                 raise objective_with_link(self.estimator)

@@ -225,7 +225,9 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         scores = Start(self.init_, self.init_factor_).scores(X)
         if self.best_iteration_ == 0:  # no round was better than the start
             return scores
-        return scores + kind_of(self.estimator_).margins(self.estimator_, X)
+        kind = kind_of(self.estimator_)
+        assert isinstance(kind, Booster)  # no other kind has a start
+        return scores + kind.margins(self.estimator_, X)
 
     @available_if(attrgetter("estimator.predict_proba"))
     def predict_proba(self, X: Table) -> np.ndarray:
