@@ -46,7 +46,10 @@ def count(default: T, meaning: str) -> T:
 
 
 def number(default: float, low: float, high: float, *, open_low: bool = False) -> float:
-    """A number in [low, high], or in (low, high]."""
+    """A number in [low, high], or in (low, high].
+
+    The upper bound 1e6 of several parameters is a free choice, far from overflow and cancellation.
+    """
     return named_field(default, partial(check.check_number, low=low, high=high, open_low=open_low))
 
 

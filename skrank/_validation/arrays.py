@@ -16,7 +16,8 @@ EXACT = 2**53  # double precision represents every whole number up to this
 _ONE_PER_ROW = "one per row (document)"
 LEVEL = "qid"  # name of the index level (or column) that has the query of each row
 _COLUMNS = "For ids of several columns, use frame.groupby([...]).ngroup()."
-_MANY_GRADES = 16  # usual collections have fewer grades
+# Usual collections have fewer grades. Half and twice this number, below, are free choices, too.
+_MANY_GRADES = 16
 
 
 def first(bad: np.ndarray) -> int:
@@ -301,6 +302,7 @@ def check_labels_first(relevance: np.ndarray, ids: np.ndarray) -> None:
     whole = np.array_equal(distinct, np.rint(distinct))
     if not whole or len(distinct) <= max(n_grades, _MANY_GRADES / 2):
         return
+    # query ids come in runs of rows, and grades do not; grades are mostly 0, ids have many values
     labels_in_runs = _runs(labels) == len(distinct) and _runs(ids) > n_grades
     mostly_zero = 2 * np.count_nonzero(ids == 0) > len(ids)
     if labels_in_runs or (mostly_zero and len(distinct) > 2 * _MANY_GRADES):

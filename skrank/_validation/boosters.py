@@ -39,7 +39,8 @@ def cannot_stop(booster: str) -> ValueError:
 
 def check_bagging(params: Mapping[str, Any]) -> None:
     """Refuse parameters of LightGBM with which a callable objective trains nothing."""
-    values = {name: str(value).lower() for name, value in params.items()}
+    # LightGBM ignores None
+    values = {name: str(value).lower() for name, value in params.items() if value is not None}
     by_query = values.get("bagging_by_query") in ("true", "1", "+")
     # an estimator always has `subsample`, with its default if another alias is set
     shares = ("bagging_fraction", "subsample", "sub_row", "bagging")
@@ -91,10 +92,10 @@ _OTHERS = (
 
 
 def refuse_params(params: Mapping[str, Any], names: Iterable[str], instead: str) -> None:
-    """Refuse parameters `names` that a booster sets: the caller must set `instead`."""
+    """Refuse parameters `names`, unless LightGBM reads them as none: callers must set `instead`."""
     for name in names:
         value: Any = params.get(name)
-        if np.ndim(value) or value not in (None, "None", "none", "custom", "null", "na", 0):
+        if np.ndim(value) or value not in (None, "None", "none", "custom", "null", "na"):
             raise ValueError(f"the booster has {name}={value!r}: give {instead} instead.")
 
 

@@ -76,7 +76,7 @@ def _source(cls: type) -> str:
 
 
 def as_table(name: str, value: ArrayLike, n_axes: int, dtype: type = np.float64) -> np.ndarray:
-    """A table as a contiguous array of one dtype, as compiled loops need it."""
+    """A table as a contiguous, writable array of one dtype, so that loops are compiled once."""
     try:
         table = np.asarray(value)
         if value is None or np.iscomplexobj(table):

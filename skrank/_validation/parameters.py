@@ -22,7 +22,7 @@ EMPTY_CHOICES = ("skip", 0, 1, "nan", "raise")
 TIES_CHOICES = ("average", "stable", "worst", "best")
 MOST_GRADES = 1000  # sums of gains 2**grade - 1 must not exceed the largest double, about 2**1024
 LEAST_LABEL, MOST_LABEL = 1e-100, 1e100  # so that sums, squares and quotients are normal doubles
-HEAVIEST = 1e9  # largest weight of a part of a mixture
+HEAVIEST = 1e9  # largest weight of a part of a mixture, chosen freely
 MOST_RANKS = 2**31 - 1  # ranks are 32-bit integers
 MOST_REPEATS = 10**7  # more would take hours, and gigabytes
 
@@ -92,6 +92,7 @@ def check_known(kind: str, names: Iterable[str], known: Collection[str]) -> None
 def _suggested(name: str, known: Iterable[str], meant: str | None = None) -> str:
     """A question for `meant`, or for the most similar known name; empty if none is similar."""
     lowered = {spelling.lower(): spelling for spelling in known}
+    # 0.6, the default of difflib, suggests recall for kendall
     near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.65)
     meant = meant or (lowered[near[0]] if near else None)
     return f"did you mean {meant!r}? " if meant else ""

@@ -20,7 +20,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 NAN_CHOICES = ("drop", "raise")
 LARGEST = 1e50  # largest absolute value of a score: sums of fourth powers do not overflow
 _MOST_SYSTEMS = 10  # per query; with more, the rows are probably systems
-LEAST_WEIGHT = 1e-12  # as a share of the largest weight; smaller weights count as 0
+# As a share of the largest weight. Smaller weights count as 0: sums of squares lose them.
+LEAST_WEIGHT = 1e-12
 
 
 def _refuse_systems(name: str, values: ArrayLike, most: int) -> None:

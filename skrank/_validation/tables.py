@@ -199,7 +199,7 @@ def _likeness(field: str, name: str) -> float:
     parts = [*re.split(r"[\W_]+", name.lower().removesuffix("id")), name.lower()]
     pairs = ((part, word) for part in parts for word in _SIMILAR[field].split())
     likeness = max(SequenceMatcher(None, *pair).ratio() for pair in pairs)
-    known = {convention.get(field) for convention in CONVENTIONS.values()} - {"score"}
+    known = {convention.get(field) for convention in CONVENTIONS.values()}
     return likeness + (name.lower() in known)
 
 

@@ -11,7 +11,8 @@ from skrank import _validation as check
 from skrank._engine.elementwise import elementwise
 from skrank._typing import RandomState
 
-# Share of documents with at least grade 1, 2, 3, 4 in MSLR-WEB.
+# Share of documents with at least grade 1, 2, 3, 4 in MSLR-WEB. The numbers in the functions below
+# are free choices. They and the draws stay as they are, so that a seed gives the same data.
 _AT_LEAST = (0.48, 0.16, 0.03, 0.01)
 
 
@@ -105,9 +106,10 @@ def make_ranking(
     sizes = np.floor(low * ((high + 1) / low) ** rng.beta(2, 2.5, n_queries)).astype(np.int64)
     qid = np.repeat(np.arange(n_queries), sizes)
     signals = rng.standard_normal((qid.size, n_informative))
+    # of queries; the first also shifts relevance, and up to a third of them are features
     traits = rng.standard_normal((n_queries, max(1, n_features - n_informative)))
     shift = 0.5 * rng.standard_normal(n_queries) + 0.3 * traits[:, 0]
-    difficulty = rng.lognormal(-0.1, 0.45, n_queries)
+    difficulty = rng.lognormal(-0.1, 0.45, n_queries)  # of mean 1
 
     latent = _relevance_signal(signals, traits[qid, 0])
     latent += noise * difficulty[qid] * rng.standard_normal(qid.size) + shift[qid]

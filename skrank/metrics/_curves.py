@@ -17,7 +17,7 @@ from skrank._engine.ranking import Ranking
 from skrank.metrics.gap import GAP
 from skrank.metrics.iprec import ELEVEN_LEVELS, InterpolatedPrecision
 
-_N_LEVELS = 101  # levels of recall of the mean curve of several queries
+_N_LEVELS = 101  # levels of recall of the mean curve of several queries, a free choice
 _ROUNDING = 1e-9  # tolerance in comparisons of recall with a level
 
 

@@ -17,7 +17,7 @@ from skrank._engine.parameters import flag
 from skrank._engine.queries import RankedCodes
 from skrank._engine.tables import Scale, Tables
 
-_MOST_ORDERS = 10_000  # most orders of tied documents of a query
+_MOST_ORDERS = 10_000  # most orders of tied documents of a query, chosen freely
 
 
 def metric_from_function(
@@ -124,7 +124,7 @@ class FunctionMetric(ListMetric):
         "k", "function", "name", "greater_is_better", "needs_relevant", "value_range", "unjudged",
     )  # fmt: skip
 
-    function: Callable[..., float] = None  # type: ignore[assignment]
+    function: Callable[..., float]
     name: str = ""
     greater_is_better: bool = flag(True)
     needs_relevant: bool = flag(True)

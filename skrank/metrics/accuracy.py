@@ -124,7 +124,7 @@ class Utility(RelevantSet):
     """
 
     value_range = (-math.inf, math.inf)
-    averages = ("macro",)
+    averages = ("macro",)  # values may be negative; "micro" would be the same
     needs_relevant = False
 
     weights: Sequence[float] = parameter((1.0, -1.0, 0.0, 0.0), _check_weights)

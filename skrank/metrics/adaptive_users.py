@@ -112,7 +112,7 @@ class INST(ReaderModel):
 
     kernel = "inst"
 
-    T: float = number(1.0, 0.5, 1e6)
+    T: float = number(1.0, 0.5, 1e6)  # i + T + T_i - 1 is at least 2T - 1, and must not be negative
 
 
 @register("bpm")
@@ -128,7 +128,7 @@ class BPM(ReaderModel):
     Parameters
     ----------
     T : float
-        Total gain that the user wants, in units of the gain of the highest grade; above 0.
+        Total gain that the user wants, in units of the gain of the highest grade; at least 1e-8.
     gain : {"linear", "exp2"}, sequence or mapping
         See `DCG`.
     max_grade : int, optional
@@ -153,7 +153,7 @@ class BPM(ReaderModel):
 
     kernel = "bpm"
 
-    T: float = number(1.0, 0, 1e6, open_low=True)
+    T: float = number(1.0, 1e-8, 1e6)  # above `readers.ROUNDING`, so that rank 1 is read
 
 
 @register("nearly_err")
@@ -224,7 +224,7 @@ class NearlyERR(UserModel, ListMetric):
 
 
 def _mean_gain(goes_on: np.ndarray, gains: np.ndarray, _: np.ndarray) -> float:
-    """Mean of the gains, each weighted by the probability that the user reads its rank."""
+    """Mean of gains, weighted by the probability to read the rank; gains below the list are 0."""
     unsatisfied = np.append(1.0, np.cumprod(1 - gains))[: len(goes_on)]
     read = goes_on * np.pad(unsatisfied, (0, len(goes_on) - len(unsatisfied)), mode="edge")
     return float(gains @ read[: len(gains)] / read.sum())

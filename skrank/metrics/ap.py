@@ -76,7 +76,7 @@ class _RetrievedTables(QuadraticTables):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "cut", False)
+        object.__setattr__(self, "cut", False)  # `values` reads the codes of whole lists
 
     def values(self, ranked: RankedCodes, inverse: np.ndarray) -> np.ndarray:
         counted, starts = inverse > 0, ranked.indptr[:-1]

@@ -119,7 +119,7 @@ class InterpolatedAP(StrictMetric):
     k : None
         There is no cut-off.
     condensed, empty, ties, average
-        See `Metric`. ``ties="average"`` is an error if documents of different labels tie: there is
+        See `Metric`. ``ties="average"`` is an error if ties change the value at a level: there is
         no closed form. Range [0, 1].
 
     See Also

@@ -22,6 +22,8 @@ Ratio = tuple[np.ndarray, np.ndarray]  # numerators and denominators, one per qu
 class HitsMetric(Metric):
     """A metric of the number of hits among the first k documents, or among all retrieved."""
 
+    orderless = True
+
     @abstractmethod
     def hits(self, scale: Scale) -> np.ndarray:
         """Whether documents of each code are hits."""
@@ -36,7 +38,6 @@ class SetMetric(HitsMetric):
     """A ratio of two counts over the first k documents, or over all retrieved documents."""
 
     averages: ClassVar[tuple[str, ...]] = ("macro", "micro", "geometric")
-    orderless = True
 
     @abstractmethod
     def counts(self, hits: Counts, shown: Counts, relevant: Counts, total: Counts) -> Ratio:
@@ -235,7 +236,7 @@ class SetAP(RelevantSet):
     0.25
     """
 
-    averages = ("macro", "geometric")
+    averages = ("macro", "geometric")  # "micro" would need the square of the sum of h
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """The square of h: 1 for each relevant document shown, and 2 for each pair of them."""

@@ -30,12 +30,15 @@ Weigh = Callable[[np.ndarray], np.ndarray]
 
 def insq_weights(goal: float) -> Weigh:
     """Weights of INSQ, whose user goes on with C(i) = ((i + 2T - 1) / (i + 2T))**2, T = `goal`."""
-    return lambda rank: (2 * goal / (rank + 2 * goal - 1)) ** 2
+    return lambda rank: (2 * goal / (rank - 1 + 2 * goal)) ** 2  # rank 1 weighs 1 for each T
 
 
 @dataclass(frozen=True, kw_only=True)
 class UserModel(Metric):
-    """A user who reads down a list to rank k, or to rank `DEPTH` without a cut-off."""
+    """A user who reads down a list to rank k, or to rank `DEPTH` without a cut-off.
+
+    `tables` use `limit` in place of k: their k is that of the metric, as no best list divides.
+    """
 
     gain: Gain = gain_parameter("linear")
     max_grade: int | None = parameter(None, check.check_max_grade)

@@ -10,7 +10,7 @@ from skrank._typing import Axes, Options
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
-_INCHES_PER_ROW, _FEWEST_INCHES = 0.24, 2.5
+_ROW_HEIGHT, _TEXT_HEIGHT, _LEAST_HEIGHT = 0.24, 1.2, 2.5  # inches
 
 
 def plain_text(name: object) -> str:
@@ -28,7 +28,7 @@ def new_axes(who: str, n_rows: int = 0, n_panels: int = 1) -> list[Axes]:
         ) from error
     figure, axes = plt.subplots(n_panels, layout="constrained", squeeze=False)
     if n_rows:
-        figure.set_figheight(n_panels * max(_FEWEST_INCHES, _INCHES_PER_ROW * n_rows + 1.2))
+        figure.set_figheight(n_panels * max(_LEAST_HEIGHT, _ROW_HEIGHT * n_rows + _TEXT_HEIGHT))
     return list(axes[:, 0])
 
 

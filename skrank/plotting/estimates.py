@@ -143,7 +143,7 @@ class IntervalDisplay(Display):
         def draw(chosen: np.ndarray, colour: str) -> ErrorbarContainer:
             sides = np.stack([value - low, high - value])[:, chosen]
             look = {"fmt": "o", "markersize": 4, "capsize": 2, "color": colour, **style}
-            return ax.errorbar(value[chosen], rows[chosen], xerr=np.nan_to_num(sides), **look)
+            return ax.errorbar(value[chosen], rows[chosen], xerr=sides, **look)
 
         self.bars_ = draw(~faint, "C0")
         self.faint_bars_ = draw(faint, "0.6") if faint.any() else None

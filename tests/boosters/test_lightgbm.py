@@ -103,6 +103,8 @@ def test_bagging_by_query_is_refused_under_each_of_its_names(fraction, every, ye
     estimator = lgb.LGBMRanker(**bagging, **LGB)
     with pytest.raises(ValueError, match="trains nothing"):
         skrank.GroupedRanker(estimator, objective="gap").fit(train.X, train.y, train.qid)
+    estimator.set_params(**{fraction: None})
+    skrank.GroupedRanker(estimator, objective="gap").fit(train.X, train.y, train.qid)
     objective = skrank.lightgbm.objective("gap")
     for other in ({fraction: 0.5, every: 1}, {"data_sample_strategy": "goss"}):
         assert fit(train, objective, 5, **other).predict(train.X).std() > 0.01

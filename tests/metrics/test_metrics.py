@@ -116,6 +116,7 @@ NTCIR = [0, 1, 0, 0, 2, 1, 1, 1, 1], [5, 4, 3, 2, 1, *[-np.inf] * 4]  # the exam
         ("pfound(p_rel=raw)", ranked((0.5, 2)), 0.7125),
         ("q", NTCIR, 0.14242),
         ("ap", NTCIR, 0.15),
+        ("insq(T=1e-20)", ranked((1, 1), (0, 1)), 1),
         ("q(normalize=ideal)@3", NTCIR, 0.13333),
     ],
 )

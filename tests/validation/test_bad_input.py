@@ -141,6 +141,7 @@ REFUSED = [
     *((lambda f=f: f.fit([[1.0, "2"]] * 2, [1, 0], groups=[1, 1]), "column 1 of X")
       for f in (skrank.LinearRanker(), skrank.QueryFeatures())),
     (lambda: skrank.metric("rbp", p=10**400), "^p="),
+    (lambda: skrank.metric("bpm", T=1e-10), "^T="),
     (lambda: stats.t_interval([]), "values"),
     (lambda: stats.t_interval(FAR, confidence=1.5), r"^confidence=1.5.*1\)"),
     (lambda: stats.paired_t({"a": FAR, "b": FAR}), "^scores.*DataFrame"),
