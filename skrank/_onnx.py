@@ -31,7 +31,8 @@ from skrank.preprocessing._ridge_imputer import FARTHEST
 from skrank.preprocessing._signed_log import signed_log
 from skrank.rankers import GroupedRanker, LinearRanker, RankerMean
 
-_OPSETS = {"": 17, "ai.onnx.ml": 3}  # versions that onnxruntime 1.18 and newer support
+# versions that onnxruntime 1.18 and newer support; opset 17 came with `ir_version` 8
+_OPSETS = {"": 17, "ai.onnx.ml": 3}
 # objectives of LightGBM whose predictions are a function of the sum of the trees
 _LINKED = ("poisson", "gamma", "tweedie", "binary", "cross_entropy", "cross_entropy_lambda")
 
@@ -157,7 +158,7 @@ def _scores(graph: _Graph, ranker: Estimator) -> str:
         if ranker.init_factor_:
             start = _scores(graph, ranker.init_)
             parts.append(graph.node("Mul", start, float(ranker.init_factor_)))
-        if ranker.best_iteration_ != 0 or not parts:
+        if ranker.best_iteration_ != 0 or not parts:  # XGBoost may train 0 rounds
             parts.append(_trees(graph, ranker.estimator_, ranker.best_iteration_))
     elif isinstance(ranker, RankerMean):
         for member, factor in zip(ranker.estimators_, ranker.factors_, strict=True):
@@ -217,11 +218,11 @@ def _signed_log(graph: _Graph, X: str, center: np.ndarray, scale: np.ndarray) ->
 def _estimated(graph: _Graph, step: RidgeImputer, X: str) -> str:
     """Columns with estimates, or medians, in place of NaN, and indicators of NaN."""
     is_nan = graph.node("IsNaN", X)
-    estimates: str | np.ndarray = step.fill_.astype(np.float64)  # float32 as the training rows
+    estimates: str | np.ndarray = step.fill_.astype(np.float64)  # may be float32, as training rows
     if step.weights_ is not None and step.deviation_ is not None and step.mean_ is not None:
         standard = graph.node("Div", graph.node("Sub", X, step.mean_), step.deviation_)
         standard = graph.node("Where", is_nan, 0.0, standard)
-        estimate = graph.node("MatMul", standard, step.weights_.T.copy())
+        estimate = graph.node("MatMul", standard, step.weights_.T)
         estimate = graph.node("Max", graph.node("Min", estimate, FARTHEST), -FARTHEST)
         spread = np.where(np.isfinite(step.deviation_), step.deviation_, 0.0)
         estimates = graph.node("Add", graph.node("Mul", estimate, spread), step.mean_)

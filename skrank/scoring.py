@@ -197,6 +197,7 @@ class RankingScorer:
         max_grade = None
         if any(metric.needs_scale for metric in self.metrics):
             max_grade = judgments.collection_grade or trained_grade(estimator)
+        # a given grade bounds the labels of all metrics, as in `evaluate`
         plans = [
             metric.bind_part(judgments, max_grade=max_grade)
             if self.max_grade is None

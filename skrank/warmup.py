@@ -24,7 +24,7 @@ def _compile() -> None:
     groups, untied = np.repeat([0, 1], 8), tied + np.linspace(0, 0.5, 16)
     partly_judged = np.where(labels == 1, np.nan, labels)
     calls = [*product(registered(), (labels, partly_judged), (tied, untied))]
-    for name, y, s in [*calls, ("ndcg@1", labels, tied), ("ndcg(ties=worst)", labels, tied)]:
+    for name, y, s in [*calls, ("ndcg@1", labels, tied)]:  # sorts the first ranks only
         with suppress(ValueError):  # some refuse ties
             metric(name)(y, s, groups=groups)
     pairs = map(LambdaRank, ("gap", "ndcg@10", "err(max_grade=2)"))

@@ -52,7 +52,7 @@ def judge_part(data: Supplied, *, training: bool = False) -> tuple[Judgments, We
         judgments = judgments_of(data, "the DMatrix", "qid= (a query id per row, ascending)")
         weights = _weights(data, judgments)
     except Exception as error:
-        max_over_workers(1, error)
+        max_over_workers(0, error)
         raise
     return judgments, weights, max_over_workers(data.max_grade or 0) or None
 
@@ -75,6 +75,7 @@ def _weights(data: Supplied, judgments: Judgments) -> Weights:
 def judge_for_training(data: Supplied) -> tuple[Judgments, Weights, int | None]:
     """As `judge_part`, for training data: their labels count, and the mean weight becomes 1."""
     judgments, weights, top = judge_part(data, training=True)
+    # all workers take part in the sum; without weights, the mean is 1
     mean = mean_weight(np.ones(len(judgments.queries)) if weights is None else weights)
     return judgments, None if weights is None else weights / mean, top
 

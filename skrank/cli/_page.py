@@ -54,6 +54,7 @@ def page(
         # shapes (runs, metrics, 3), (runs, metrics, queries), (runs, levels)
         "means": means.reshape(len(order), -1, 3)[order][:, columns].tolist(),
         "values": report.values[order][:, :, columns].swapaxes(1, 2).tolist(),
+        # the page scales curves to their highest value, which NaN would be
         "curves": report.mean[list(CURVE)].fillna(0).to_numpy()[order].tolist(),
     }  # fmt: skip
     if len(order) > 1:

@@ -23,7 +23,7 @@ def fields_of(table: Any, kind: str, reading: check.Reading, what: str) -> Field
     texts = list(map(str, names))
     chosen = check.chosen_columns(texts, kind, reading.names(kind), what)
     if of_polars:
-        table = table.lazy().select({*chosen.values()}).collect()
+        table = table.lazy().select([*chosen.values()]).collect()
     return {field: table[names[texts.index(name)]] for field, name in chosen.items()}
 
 
@@ -74,6 +74,7 @@ def table_of(columns: Fields, where: Where, what: str, duplicates: str) -> pl.Da
     number = _numbers(columns[field], field, where, what, table["docid"])
     table["number"] = -number if field in ("rank", "distance") else number
     if "rank" in columns:  # perhaps not a number, as trec_eval ignores the rank
+        # polars cannot cast its type Object, which arrays of objects get
         rank = columns["rank"]
         rank = map(str, rank) if getattr(rank, "dtype", None) is np.dtype(object) else rank
         table["rank"] = pl.Series(rank, strict=False).cast(pl.Float64, strict=False)

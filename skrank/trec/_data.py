@@ -211,7 +211,7 @@ class Run:
             inside = np.diff(queries.row_query) == 0
             steps = np.diff(ranks)[inside & (scores[1:] < scores[:-1])]
             opposed = np.count_nonzero(steps < 0)  # not steps from or to a rank NaN
-            # at least half of the neighbours, as equal scores show no order
+            # at least half of the neighbours, chosen freely: equal scores show no order
             if opposed and 2 * opposed >= inside.sum() and not (steps > 0).any():
                 raise check.contradiction(file or f"run {name!r}")
         return run._part(queries, order)
@@ -221,7 +221,7 @@ class Run:
         # Larger scores are clipped, so that NumPy does not warn of an overflow. They tie either
         # way: as this maximum, or as inf.
         widest = np.finfo(np.float32).max
-        scores = np.clip(self.scores, -widest, widest).astype(np.float32).astype(np.float64)
+        scores = np.clip(self.scores, -widest, widest).astype(np.float32)
         return self._part(self.queries, self._order(scores))
 
     def _order(self, scores: np.ndarray) -> np.ndarray | slice:
@@ -341,5 +341,5 @@ def _nested(source: Qrels | Run, numbers: list[Any]) -> dict[str, dict[str, Any]
 def _frame(source: Qrels | Run, **column: np.ndarray) -> pd.DataFrame:
     import pandas as pd
 
-    qid = pd.Index(source.queries.ids).repeat(source.queries.sizes)
-    return pd.DataFrame({"qid": qid, "docid": pd.Index(source.documents.to_list())} | column)
+    qid = pd.Index(source.queries.ids).repeat(source.queries.sizes)  # converts each id once
+    return pd.DataFrame({"qid": qid, "docid": source.documents.to_list()} | column)

@@ -31,7 +31,7 @@ class _JoinedRun(NamedTuple):
     file: str | None
     queries: Queries
     id_difference: str | None  # of documents and those of the qrels, if none retrieved is judged
-    swapped: bool  # whether its scores look like labels, and the labels like scores
+    swapped: bool  # of the first source: whether scores look like labels, and labels like scores
     joined: dict[bool, Joined]  # by whether scores are compared in single precision
 
 
@@ -150,7 +150,8 @@ def evaluate(
             judgments = dataclasses.replace(judgments, labels=np.nan_to_num(judgments.labels))
         exclude_self = check.check_flag("exclude_self", exclude_self)
         pool = Pool(judgments)
-        fractions = bool((pool.labels % 1).any())
+        # only the first source, since the warning names one; whole labels do not look like scores
+        tested = sources[0] if (pool.labels % 1).any() else None
         single_precision = np.array([metric.single_precision for metric in chosen.values()])
         precisions = set(single_precision.tolist())
 
@@ -158,14 +159,15 @@ def evaluate(
             out = []
             for run in runs_of(*source, reading):
                 run = run._without_self() if exclude_self else run
-                joined = {
-                    single: pool.join((run._in_single_precision() if single else run).top(k))
-                    for single in precisions
-                }
+                joined = {}
+                for single in precisions:
+                    ordered = run._in_single_precision() if single else run
+                    joined[single] = cut = pool.join(ordered.top(k))
                 difference = None
-                if len(run.queries) and not next(iter(joined.values())).n_judged:
+                # a document below rank k may be judged
+                if len(run.queries) and not (cut.n_judged or pool.join(run).n_judged):
                     difference = check.id_difference(run.documents, judgments.documents, "document")
-                swapped = fractions and check.look_swapped(judgments.labels, run.scores)
+                swapped = source is tested and check.look_swapped(judgments.labels, run.scores)
                 out.append(_JoinedRun(run.name, run.file, run.queries, difference, swapped, joined))
             return out
 

@@ -60,7 +60,8 @@ def read(source: Source, kind: str, reading: check.Reading) -> tuple[Fields, Whe
                 table, where = _json_lines(text, name)
             else:
                 table, where = of_queries(_object(text, name), kind, name)
-        elif separator and not of_trec and len(words) != len(fields):
+        # "q1, d1, 2" has as many words as fields, and the first word ends with the separator
+        elif separator and not of_trec and (len(words) != len(fields) or words[0][-1] == separator):
             numbered = bool(reading.names(kind))  # then names of columns may be numbers
             table, where = _table(text, separator, fields, kind, name, numbered=numbered)
             has_names = not fields
@@ -183,15 +184,16 @@ def _lines(text: bytes, fields: list[str], kind: str, name: str) -> tuple[Fields
     tidied = _tidied(text)
     if kind == "qrels" and b" L" in tidied:  # labels of NTCIR, L0, L1, ...
         tidied = re.sub(rb"(?m) L(\d+)$", rb" \1", tidied)
-    names, numbers, longer = fields, (*_VALUES, "rank"), None
+    # with a selection of places, polars accepts lines that have more fields
+    names, numbers, places = fields, (*_VALUES, "rank"), None
     if "tag" in fields:  # ignores further fields, such as those of the first line
         names = fields + _words(io.BytesIO(tidied).readline().decode())[len(fields) :]
-        longer = [place for place, field in enumerate(fields) if field != check.SKIPPED]
+        places = [place for place, field in enumerate(fields) if field != check.SKIPPED]
     types = {str(i): pl.Float64 if field in numbers else pl.String for i, field in enumerate(names)}
     table: Iterable[pl.Series] = ()
     with suppress(pl.exceptions.PolarsError):  # a line has too many or too few fields
         table = pl.read_csv(
-            tidied, has_header=False, separator=" ", quote_char=None, columns=longer,
+            tidied, has_header=False, separator=" ", quote_char=None, columns=places,
             schema=types, ignore_errors=True, truncate_ragged_lines="tag" in fields,
         ).fill_nan(None)  # fmt: skip
     columns = {fields[int(column.name)]: column for column in table}

@@ -126,7 +126,7 @@ def fuse(
     if norm == "auto" or method == "rrf":
         norm = "reciprocal_rank" if learned or method == "rrf" else "min_max"
     rows = [
-        _table(run, value=_normalised(run, norm, rrf_k), run=np.int32(number))
+        _table(run, value=_normalised(run, norm, rrf_k), run=number)
         for number, run in enumerate(named.values())
     ]
     # a row for each document that a run retrieved, and a column for each run

@@ -116,7 +116,7 @@ def test_files(tmp_path, suffix, packing, expected):
     same_bits(evaluate(paths[0], {"run": paths[1]}), expected)
 
 
-@pytest.mark.parametrize("separator", [" ", "\t", ",", ";", " \t "])
+@pytest.mark.parametrize("separator", [" ", "\t", ",", ";", " \t ", ", "])
 def test_files_without_a_header(tmp_path, separator, expected):
     for name, content in (("qrels", QRELS_ROWS), ("run", RUN_ROWS)):
         lines = (separator.join([d, "x", q, repr(number)]) + "\n" for q, d, number in content)

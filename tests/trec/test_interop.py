@@ -133,6 +133,8 @@ def test_options_of_trec_eval():
     assert value("judged", pool_judged=True) == 3 / 4
     assert value("rr", judged_only=True, pool_judged=True) == 1 / 2
     assert value("trec_eval:P_2", rel=2, k=3, empty=1) == 0
+    below = {"1": {"x": 2, "a": 1}}  # no warning of ids, as "a" is judged
+    assert trec.evaluate(SMALL, below, "rr", k=1, missing="skip").averages[0, 0] == 0
 
 
 def test_a_threshold_of_relevance_reaches_every_metric_that_has_one_and_no_other(tmp_path, capsys):
