@@ -16,6 +16,7 @@ from skrank._warnings import warn
 if TYPE_CHECKING:
     import pandas as pd
 
+# imported from here by modules that read queries
 LEVEL, show, without_queries = check.LEVEL, check.show, check.without_queries
 ATTRS_KEY = "skrank"  # of the collection in `Series.attrs`
 
@@ -44,17 +45,14 @@ class Collection(dict[str, int]):
     def of(cls, ids: ArrayLike, labels: ArrayLike) -> Collection:
         """The collection of rows.
 
-        A query with the label inf counts as a query without labels; if a label is not a number,
-        all queries do.
+        A query with the label inf counts as a query without labels: metrics and rankers, which
+        name its row, refuse inf when they read the labels.
         """
         import pandas as pd
 
         codes, unique = pd.factorize(np.asarray(ids))
         tops = np.full(len(unique), np.nan)
-        try:
-            np.fmax.at(tops, codes, np.asarray(labels, dtype=np.float64))
-        except (TypeError, ValueError):
-            tops[:] = np.nan
+        np.fmax.at(tops, codes, check.as_numbers("relevance", labels, "one per row"))
         tops[np.isinf(tops)] = np.nan
         return cls(np.asarray(unique), np.bincount(codes, minlength=len(unique)), tops)
 
@@ -86,7 +84,6 @@ class Collection(dict[str, int]):
         return self is other  # pandas.concat keeps attrs that are equal in all parts
 
     __ne__ = object.__ne__  # that of dict compares the entries
-    __hash__ = None
 
 
 def index_level(data: object) -> ArrayLike | None:
@@ -192,7 +189,7 @@ def with_groups(relevance: ArrayLike, groups: ArrayLike) -> pd.Series:
     ids = check.as_ids("groups", groups, len(values))
     check.check_labels_first(values, ids)
     labels = pd.Series(
-        relevance.array if isinstance(relevance, pd.Series) else values,
+        relevance.array if isinstance(relevance, pd.Series) else values,  # the dtype stays
         index=_query_index(ids, indexes[0] if indexes else None),
         name=getattr(relevance, "name", None) or "relevance",
     )

@@ -92,8 +92,9 @@ def test_parts_have_the_highest_grade_of_the_collection(y):
 
 
 @pytest.mark.filterwarnings("ignore::skrank.CutQueryWarning")
-def test_unjudged_rows_have_no_grade():
-    y = skrank.with_groups([np.nan, 2.5, np.nan, 1.0, 1.0], ["a", "a", "b", "c", "c"])
+@pytest.mark.parametrize("missing", [np.nan, pd.NA])  # pd.NA makes an object column
+def test_unjudged_rows_have_no_grade(missing):
+    y = skrank.with_groups([missing, 2.5, missing, 1.0, 1.0], ["a", "a", "b", "c", "c"])
     ones = np.ones((5, 1))
     err = scorer("err")(Ridge().fit(ones, np.ones(5)), ones[2:], y.iloc[2:])
     assert err == skrank.metric("err", max_grade=3)([np.nan, 1, 1], [1, 1, 1], groups=[0, 1, 1])
