@@ -73,8 +73,8 @@ class Parameterised:
     def needs_scale(self) -> bool:
         """Whether results depend on a highest grade of the collection that no parameter fixes.
 
-        Default: True if there is a parameter `max_grade`, and it is None. The metric of an
-        objective is asked by itself.
+        Default: True if there is a parameter `max_grade`, and it is None. For an objective, its
+        metric is not considered: the metric has this attribute, too.
         """
         return getattr(self, "max_grade", 0) is None
 
@@ -92,6 +92,6 @@ def format_value(value: object) -> str:
         return "[" + ",".join(map(format_value, value)) + "]"
     if isinstance(value, str):
         constant = value in ("False", "None", "True")
-        bare = value.isascii() and value.isidentifier() and not constant
+        bare = value.isidentifier() and not constant
         return value if bare else repr(value)
     return repr(value.item() if isinstance(value, np.generic) else value)

@@ -189,8 +189,8 @@ def _lengths(
     weighted = moved / np.maximum(p, 1e-12)
     square = np.einsum("clr,clr->l", weighted, moved)
     product = np.einsum("clr,clr->l", weighted, step_before - step)
-    bends = product > 0.25 * square
-    return np.clip(np.divide(square, product, out=np.ones(len(square)), where=bends), 0.1, 1.0)
+    is_shorter = product > square
+    return np.maximum(np.divide(square, product, out=np.ones(len(square)), where=is_shorter), 0.1)
 
 
 def _maximise_entropy(
@@ -215,8 +215,7 @@ def _maximise_entropy(
         )
         # if the value is large, its change may be less than its rounding error
         last = lowest[moving]
-        with np.errstate(invalid="ignore"):  # inf - inf at first
-            limit = last + 1e-4 * length[moving] * descent[moving] + 1e-13 * np.abs(last)
+        limit = last + 1e-4 * length[moving] * descent[moving] + 1e-13 * np.abs(last)
         falls = ~(value > limit)
         worst = np.abs(gradient[:-1]).max(axis=0) / _TOLERANCE
         worst = np.maximum(worst, np.abs(gradient[-1]) / precision[moving])

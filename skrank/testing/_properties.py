@@ -102,7 +102,7 @@ def check_boosters(objective: Objective) -> None:
     for name, adapter, data, native in in_boosters():
         gradients = adapter.objective(objective)(data.scores, native)
         grad, hess = objective(data.relevance, data.scores, groups=data.groups)
-        factor = 2 if name == "xgboost" else 1  # of hessians
+        factor = 2 if name == "xgboost" else 1  # of hessians: see `skrank.xgboost.objective`
         for values, expected in zip(gradients, (grad, factor * hess), strict=True):
             assert_allclose(values, expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
 
