@@ -29,7 +29,8 @@ ROBUSTNESS_METRICS = (
     "ap(condensed=True)", "q(condensed=True)", "ndcg(condensed=True)", "gap(condensed=True)",
     "bpref", "rpref",
 )  # fmt: skip
-_FEWEST_RELEVANT, _FEWEST_OTHER = 1, 10  # a query keeps at least these numbers of documents
+# a query keeps at least these numbers of documents, those of Buckley and Voorhees
+_FEWEST_RELEVANT, _FEWEST_OTHER = 1, 10
 
 
 def reduce_judgments(qrels: object, percent: int, random_state: RandomState = 0) -> trec.Qrels:

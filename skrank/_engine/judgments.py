@@ -13,9 +13,12 @@ from skrank._engine.queries import Queries, RankedCodes, queries_of, rank_codes
 from skrank._engine.threads import cached_property, run_chunks
 from skrank._kernels import labels
 
-_MOST_COUNTED = 64  # with at most this many codes, documents are counted by query and code
+# with at most this many codes, documents are counted by query and code: up to 512 bytes per query
+_MOST_COUNTED = 64
 _MOST_IN_A_BYTE = 254  # with at most this many labels, and two codes of unjudged, codes are uint8
-_FEW_LABELS = 32  # labels 0, 1, ..., 31 are their own codes; `encode_grades` codes NaN as 32
+# Labels 0, 1, ..., 31 are their own codes; `encode_grades` codes NaN as 32. The number is chosen
+# freely, above the grades of collections.
+_FEW_LABELS = 32
 
 
 class Judgments:
@@ -33,8 +36,8 @@ class Judgments:
     ----------
     codes : uint8 (or int32) ndarray of shape (n_rows,), rows contiguous by query
     labels : ndarray of shape (n_codes,)
-        Label of each code, ascending. A label may have a code and no document. Codes of documents
-        not judged come last, with label 0.
+        Label of each code, ascending from 0. A label, such as 0, may have a code and no document.
+        Codes of documents not judged come last, with label 0.
     n_labels : int
         Number of codes of labels. Documents not judged have this code or a higher code.
     collection_grade : int or None

@@ -33,8 +33,9 @@ Counts = np.ndarray  # sums or numbers of documents, one per query
 Values = tuple[np.ndarray, np.ndarray | None]  # values of queries, and their weights in the mean
 
 GEOMETRIC_FLOOR = 1e-5  # least value in a geometric mean, as in trec_eval
-_LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-200, 1e200  # outside, weights are divided by the largest
-_MOST_CACHED, _LONGEST_CACHED = 64, 2048  # most tables in the cache, and most ranks of a table
+# Outside, weights are divided by the largest, which rounds them. The bounds are chosen freely.
+_LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-200, 1e200
+_MOST_CACHED, _LONGEST_CACHED = 64, 2048  # most tables and ranks of a table: a cache of a few MB
 _HUGE = 2.0**600  # a sum beside which the constant term of a linear function is lost in rounding
 
 

@@ -178,7 +178,7 @@ def _read_ir_measures(entry: Entry, name: str, inside: str | None, k: str | None
         ours = "relative_precision" if options.pop("relative") == "True" else ours
     if name == "SetF" and "beta" in options:  # the square of beta of skrank
         options["beta"] = repr(math.sqrt(float(options["beta"])))
-    if name == "RBP" and "rel" not in options:
+    if name == "RBP" and "rel" not in options:  # the provider cwl_eval requires it, too
         raise _NotRead("it is read only with rel=, the lowest relevant label", entry.example)
     if "max_rel" in entry.example:  # the examples of models that need max_rel have it
         options = _graded_model(entry, options, k)
@@ -218,7 +218,9 @@ def _read_xgboost(entry: Entry, name: str, k: str | None, minus: str) -> str:
     return _with_parameters(entry.ours, {"empty": "0"} if minus else {}, k or "32")
 
 
-_CATBOOST_VALUES = {  # patterns of the values of each parameter
+# patterns of the values of each parameter; use_weights and hints are accepted and ignored, since
+# they change no value of queries of equal weight
+_CATBOOST_VALUES = {
     "top": "-1|[0-9]+", "type": "Base|Exp", "denominator": "LogPosition|Position",
     "border": _NUMBER, "decay": _NUMBER, "use_weights": "true|false", "hints": ".*",
 }  # fmt: skip

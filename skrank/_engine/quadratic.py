@@ -17,7 +17,9 @@ from skrank._kernels.lambdaloss import LambdaLossWeights
 from skrank._kernels.quadratic import Quadratic, QuadraticSwaps
 
 _PAIRS_OF_CLASSES = 25  # a tied row takes (pairs of classes) / 25 times the time of most kernels
-MOST_CLASSES = 64  # most different gains of labels whose pairs have a table
+# most different gains of labels whose pairs have a table; chosen freely: the time and the memory of
+# kernels grow with the number of classes
+MOST_CLASSES = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +113,8 @@ class QuadraticTables(Tables):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # with offsets, the last bit of a value would depend on whether further ranks are sorted
+        # with offsets, kernels add all retrieved ranks, by blocks if any are tied: a tie below the
+        # cut-off, which a cut list lacks, may change the last bit of the value
         object.__setattr__(self, "cut", self.offset is None)
         if self.offset is None:
             check.check_falling("QuadraticTables.u", self.u)
@@ -150,7 +153,7 @@ class QuadraticTables(Tables):
     def _classes(self) -> tuple[np.ndarray, np.ndarray]:
         """One code of each class, and the class of each code; classes ascend by gain."""
         _, first, classes = np.unique(self.gain, return_index=True, return_inverse=True)
-        return first, classes.astype(np.int64).ravel()
+        return first, classes.astype(np.int64)
 
     @cached_property
     def _pair_weights(self) -> np.ndarray:

@@ -52,7 +52,7 @@ class StrictTables(Tables):
     unjudged: int
     needed: np.ndarray
 
-    def __post_init__(self) -> None:
+    def __post_init__(self) -> None:  # not that of `Tables`, which makes all arrays float64
         check.check_choice("kernel", self.kernel, ("interpolated", "inferred"))
         for name, dtype in (("hits", np.bool_), ("needed", np.int64)):
             array = check.as_table(f"StrictTables.{name}", getattr(self, name), 1, dtype)

@@ -174,6 +174,7 @@ _pool: ThreadPoolExecutor
 def _replace_pool() -> None:
     """Make a pool without threads; it starts a thread when a task needs one."""
     global _pool
+    # for the calls of all threads of a process; 32 is chosen freely
     _pool = ThreadPoolExecutor(max(32, os.cpu_count() or 1), thread_name_prefix="skrank")
 
 

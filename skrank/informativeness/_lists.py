@@ -8,7 +8,7 @@ from skrank.extending import Judgments, QuadraticTables, Queries, Ranking, measu
 from skrank.informativeness import _entropy
 from skrank.metrics import Metric
 
-_MOST_LABELS = 64
+_MOST_LABELS = 64  # chosen freely; each list has a hessian of about labels x labels
 _CELLS = 1 << 17  # entries (label, list, rank) of a batch, so that work on it stays in the caches
 
 Batches = list[tuple[np.ndarray, np.ndarray]]  # indexes of lists, and their padded label indexes
@@ -37,7 +37,7 @@ class RankedLists:
         self.judgments = Judgments(labels, Queries.from_sizes(sizes))
         self.retrieved = retrieved
         self.labels, label_of = np.unique(self.judgments.labels, return_inverse=True)
-        self.label_of = label_of.astype(np.int64).ravel()
+        self.label_of = label_of.astype(np.int64)
         if len(self.labels) > _MOST_LABELS:
             raise ValueError(
                 f"{len(self.labels)} distinct labels are too many for a distribution of grades (at "

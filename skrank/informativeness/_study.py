@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 STUDY_METRICS = ("gap", "ap", "ndcg", "ndcg(gain=linear)", "q", "rbp", "precision@10")
-_MOST_LEVELS = 20
+_MOST_LEVELS = 20  # chosen freely
 _ROWS_AT_ONCE = 1_000_000  # about as many documents are measured together, to bound memory
 
 

@@ -20,7 +20,7 @@ from skrank.stats import t_interval
 if TYPE_CHECKING:
     import pandas as pd
 
-_MOST_CANDIDATES = 2000
+_MOST_CANDIDATES = 2000  # chosen freely; each is a metric of the study
 
 
 def threshold_grid(n_grades: int, n_steps: int = 10) -> list[tuple[float, ...]]:
