@@ -101,7 +101,7 @@ class Campaign(ABC):
         self._values = np.full((len(self._names), len(queries)), np.nan)
         for query in np.flatnonzero(self._is_known).tolist():
             self._values[:, query] = self._measured(query, np.empty(0))
-        # with fewer than five draws of average cost, at least 3 % of campaigns end without a label
+        # of simulated campaigns, 2.6 % end without a label at five draws (docs/evidence, budgets)
         if budget is not None and budget < 5 * self._draw_cost:
             warn(
                 f"budget={budget:g} is small: a draw costs {self._draw_cost:.3g} on average, so "

@@ -32,8 +32,8 @@ from skrank.active._means import Mean
 _N_RESAMPLES = 999
 _OUTERMOST = 10  # quantiles with fewer resamples beyond them are extrapolated
 _FEWEST = 5  # draws; with fewer, Student's t is used, because resamples hardly differ
-_MOST = 100  # draws that are resampled individually; more draws are grouped
-_FURTHER = 1.2 ** np.arange(12)  # factors of the ratio for the truth 0; those above 1: beyond 0
+_MOST = 100  # draws that are resampled individually; more draws are grouped, to bound the time
+_FURTHER = 1.2 ** np.arange(12)  # factors of the ratio for the truth 0: any fine grid from 1 on
 _LEVELS = np.arange(1, _N_RESAMPLES + 1) / (_N_RESAMPLES + 1)
 _LEAST = float(_LEVELS[_OUTERMOST - 1])
 
@@ -65,13 +65,13 @@ class _Resamples:
     def __init__(self, mean: Mean) -> None:
         self.degrees = mean.n_counted - 1
         norm = float(np.linalg.norm(mean.pull))
-        self.unit = mean.spread / norm
+        self.unit = mean.spread / norm  # the standard error of pulls of norm 1
         u, v = _grouped(mean.pull / norm), _grouped(mean.share)
         y, n = v.mean() - v, len(u)
         self.n = n
         if n < _FEWEST:
             return
-        # If the truth is higher by d, the sum of squared pulls is 1 + d (slope + d curve).
+        # If the truth is d higher, squared pulls sum to 1 + d (slope + d curve), in groups nearly.
         self.slope, self.curve = 2 * float(u @ y), float(y @ y)
         terms = (u, y, v, u * u, u * y, y * y, u * v, y * v, v * v)
         self.sums = (_counts(n) @ np.stack(terms, axis=1, dtype=np.float32)).T.astype(np.float64)
@@ -150,7 +150,7 @@ def _grouped(terms: np.ndarray) -> np.ndarray:
     return np.bincount(np.arange(len(terms)) % _MOST, weights=terms)
 
 
-@functools.lru_cache(maxsize=256)
+@functools.cache  # n is at most _MOST
 def _counts(n: int) -> np.ndarray:
     """Counts of n draws in each resample, of shape (_N_RESAMPLES, n); the seed is n."""
     random = np.random.RandomState(n)

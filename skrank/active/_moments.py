@@ -119,7 +119,8 @@ class GradedMetric:
             family, gain, weight = "cascade", tables.stop[code], factor * tables.phi
         elif factor is not None and isinstance(tables, QuadraticTables) and tables.pairs is None:
             family, gain, weight = "linear", tables.gain[code], factor * tables.u
-        allowed = ("skip", 0, 1) if family is None else ("skip", 0)  # means exist for these only
+        # other values of `empty` have no mean; with a formula, 1 would silently become 0
+        allowed = ("skip", 0, 1) if family is None else ("skip", 0)
         if metric.needs_relevant and metric.empty not in allowed:
             raise ValueError(f"{metric}: choose empty from {allowed}.")
         computed = metric if family is None else replace(metric, empty=0)

@@ -93,6 +93,7 @@ def make_pool(scores: list[ArrayLike], groups: ArrayLike | None, seed: int, who:
             raise check.bad_score(float(vector[row]), row)
     queries = Queries.from_groups(require_groups(groups, scores[0], who=who))
     rows = queries.gather(np.arange(queries.n_rows))
+    # without `queries.order`, since the arrays of the pool are contiguous by query
     return Pool(Queries(queries.ids, queries.indptr), rows, np.stack(vectors)[:, rows], seed)
 
 

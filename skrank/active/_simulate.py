@@ -177,6 +177,7 @@ def simulate(
     is_counted = ~np.isnan(query_values)
     truth = float(p @ np.where(is_counted, query_values, 0.0) / (p @ is_counted))
     deviation = moments.deviation(p) if moments is not None and estimator == "assisted" else None
+    # "assisted" normalises its weights, also without moments
     all_count = estimator == "lure" and bool(is_counted.all())
     estimate = partial(mean_of, query_values, p=p, q=q, deviation=deviation, all_count=all_count)
     sequence = np.random.SeedSequence(check.check_random_state(random_state))

@@ -157,6 +157,7 @@ def _over_seeds(
     for values in (first, second):
         between, total = _variance_of_seeds(values, weights)
         variance += between
+        # the interaction that `between` lacks has many more degrees of freedom than `total`
         squares += total**2 / max(1, values.shape[1] - 1)
     # at least 1, as for two queries; squares is 0 only where nothing varies
     freedom = max(1.0, variance**2 / squares) if squares else freedom

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from skrank.plotting import IntervalDisplay
 
-_BEYOND = 10  # least expected number of resamples beyond both ends of an interval
+_BEYOND = 10  # least expected resamples beyond both ends; `bootstrap_interval` warns below 2
 SCORES = "scores"  # name of the system of a single array of scores
 
 

@@ -207,7 +207,7 @@ def t_p_value(t: np.ndarray, freedom: np.ndarray | float) -> np.ndarray:
 def student_t(z: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Mean, standard error of the mean, t and degrees of freedom of each row.
 
-    The degrees of freedom are n_queries - 1, also with weights, which do not remove queries.
+    The degrees of freedom are n_queries - 1: half of the variance of `moments` uses all queries.
     """
     mean, std = moments(z, weights)
     error = std / np.sqrt(effective_size(z.shape[1], weights))

@@ -15,8 +15,7 @@ from skrank._typing import Weights
 from skrank.stats._pairs import ROUNDING, moments, standardised, variance_factors
 
 _CELLS = 2**20  # most numbers in a block of resamples x queries: 8 MB, for the processor's cache
-_ROWS = 1024  # most resamples in a block
-
+_ROWS = 1024  # most resamples in a block: any number, but random sign flips depend on it
 
 _libraries = functools.cache(ThreadpoolController)  # finding the BLAS libraries takes 10 ms
 
@@ -120,7 +119,8 @@ def _squared_error(
 def standard_error(z: np.ndarray, weights: Weights, mean: np.ndarray) -> np.ndarray:
     """Standard error of the mean of each row, by the formula of `resampled_moments`.
 
-    With weights, it is by `variance_factors` alone, unlike that of `student_t`.
+    With weights, it is by `variance_factors` alone: with the mean of variances in `student_t`, 95 %
+    bootstrap-t intervals cover 91 % (25 normal values, lognormal weights of sigma 1), not 95 %.
     """
     if weights is None:
         return moments(z)[1] / np.sqrt(z.shape[1])

@@ -192,6 +192,7 @@ def bootstrap_interval(
         else:
             centre = centred(z, mean)
             shifts, squares = resampled_moments(centre, w, n_resamples, seed, bar)
+            # without the factor, 95 % intervals of ten exponential values cover 93.6, not 94.6 %
             error, tail = standard_error(z, w, mean), beyond * (1 - 2 / size)
             # A draw that hardly varies has a huge t, so its standard error is bounded from below by
             # a share of the error of the data. Simulations of the coverage chose the share.

@@ -19,7 +19,7 @@ from skrank.stats import _pairs, _resampling
 if TYPE_CHECKING:
     import pandas as pd
 
-_MOST_EXACT = 13  # with at most this many queries, `wilcoxon` visits all sign flips
+_MOST_EXACT = 13  # most queries of which `wilcoxon` visits all sign flips, as scipy for ties
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
