@@ -66,7 +66,8 @@ def check_whole_queries(sizes: ArrayLike | None, rows: ArrayLike) -> None:
         )
 
 
-# LightGBM's aliases; an alias of `objective` overrides `objective` in estimators of LightGBM
+# LightGBM's aliases. In its estimators, those of `objective` override it. Those of `metric` and the
+# cut-offs have no effect beside `metric`, which skrank sets.
 OBJECTIVE_ALIASES = ("objective_type", "app", "application", "loss")
 METRIC_ALIASES = ("metrics", "metric_types")
 CUT_OFFS = ("eval_at", "ndcg_eval_at", "map_eval_at", "ndcg_at", "map_at")

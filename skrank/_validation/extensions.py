@@ -164,7 +164,7 @@ def takes_unretrieved(function: Callable[..., object]) -> bool:
         raise TypeError(
             f"function{signature} is called as function(ranked), or as function(ranked, "
             "unretrieved): with the labels of one list in rank order, and those of the judged "
-            "documents that it lacks. Labels and scores of rows are arguments of the metric."
+            "documents not retrieved. Labels and scores of rows are arguments of the metric."
         ) from None
     return both
 

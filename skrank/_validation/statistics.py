@@ -20,7 +20,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 NAN_CHOICES = ("drop", "raise")
 LARGEST = 1e50  # largest absolute value of a score: sums of fourth powers do not overflow
 _MOST_SYSTEMS = 10  # per query; with more, the rows are probably systems
-# As a share of the largest weight. Smaller weights count as 0: sums of squares lose them.
+# As a share of the largest weight, chosen freely. Smaller weights count as 0: their queries would
+# add nothing to means, but would add degrees of freedom.
 LEAST_WEIGHT = 1e-12
 
 

@@ -120,7 +120,7 @@ def graded_precision_recall_curve(
     worth = grading.worth(plan.scale)
     # "average": `_ranked` has broken the ties
     ranked = curve_ranking.codes("stable" if ties == "average" else ties, condensed)
-    query, rank, recall, precision = graded_points(ranked, worth, plan.judgments.totals(worth))
+    query, rank, recall, precision = _graded_points(ranked, worth, plan.judgments.totals(worth))
     n_empty = len(plan.empty) - n_queries
     if n_queries > 1:
         best = _interpolated(query, recall, precision, len(plan.empty))
@@ -165,7 +165,7 @@ def _interpolated(
     return np.maximum.accumulate(by_falling_level, axis=1)[:, ::-1]
 
 
-def graded_points(
+def _graded_points(
     ranked: RankedCodes, worth: np.ndarray, totals: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Query, rank, graded recall and graded precision of documents with `worth` u > 0, by rank."""

@@ -40,8 +40,8 @@ def metric_from_function(
     ----------
     function : callable
         ``function(ranked)`` or ``function(ranked, unretrieved)``: labels in rank order, best
-        document first and down to the cut-off, and labels of the judged documents that the list
-        does not contain, as float arrays. Returns a finite number.
+        document first and down to the cut-off, and labels of the judged documents that were not
+        retrieved, as float arrays. Returns a finite number.
     name : str, optional
         Name in reports: small letters, digits and underscores. Default: the name of the function.
     greater_is_better : bool
@@ -125,7 +125,7 @@ class FunctionMetric(ListMetric):
     )  # fmt: skip
 
     function: Callable[..., float]
-    name: str = ""
+    name: str
     greater_is_better: bool = flag(True)
     needs_relevant: bool = flag(True)
     value_range: tuple[float, float] = (-math.inf, math.inf)
@@ -165,8 +165,8 @@ class GenericTables(Tables):
     name : str
         Name of the metric, for messages.
     function : function of (ranked, unretrieved)
-        Its arguments are the labels of the first k ranks, and the labels of the documents that are
-        not in the list.
+        Its arguments are the labels of the first k ranks, and the labels of the judged documents
+        that were not retrieved.
     labels : ndarray (n_codes,)
         Label of each code, as the function gets it.
     hits : bool ndarray (n_codes,)

@@ -135,7 +135,7 @@ class Utility(RelevantSet):
         of_a, of_b, of_c, of_d = self.weights
         size = total if self.n_documents is None else self.n_documents
         if np.any(total > size):
-            raise ValueError(f"n_documents={size}, and a query has {total.max():g} documents.")
+            raise ValueError(f"n_documents={size}, and a query has {total.max():.0f} documents.")
         others = size - shown - relevant
         shift = of_b * shown + of_c * relevant + of_d * others
         return (of_a - of_b - of_c + of_d) * hits + shift, np.ones(len(hits))
