@@ -15,10 +15,10 @@ def predict_collection(model: Estimator, X: DaskTable) -> DaskTable:
     """Scores of a dask Array or DataFrame by a fitted model, partition by partition."""
     import dask
 
+    sent = dask.delayed(model, traverse=False)  # to each worker once
     if hasattr(X, "columns"):
-        sent = dask.delayed(model, traverse=False)  # to each worker once
         return X.map_partitions(_scores, sent, meta=("score", "f8"))
-    return unsplit_columns(X).map_blocks(_scores, model, drop_axis=1, meta=np.empty(0))
+    return unsplit_columns(X).map_blocks(_scores, sent, drop_axis=1, meta=np.empty(0))
 
 
 def _scores(X: Any, model: Estimator) -> Any:

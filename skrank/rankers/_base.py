@@ -27,7 +27,7 @@ from skrank.metrics import Metric
 from skrank.rankers._rows import VALIDATION_ROWS, Part, Rows
 from skrank.scoring import RankingScorer, scorer
 
-# early_stopping_rounds="auto" of all rankers
+# early_stopping_rounds="auto" of all rankers: large, as metrics of few queries are noisy; not tuned
 _PATIENCE = {"rounds": 50, "epochs": 10, "steps": 50}  # of boosting, a network, a linear ranker
 
 
@@ -146,8 +146,7 @@ class Ranker(BaseEstimator, ABC):
         float
             Mean over queries of `scoring`; negated if lower is better.
         """
-        check.check_same_index(X=X, y=y)
-        self._checked(X)
+        self._checked(X)  # before the scorer asks for groups, as checks of scikit-learn expect
         value = self._scorer()(self, X, y, groups=groups, sample_weight=sample_weight)
         assert not isinstance(value, dict)  # a scorer of one metric
         return value

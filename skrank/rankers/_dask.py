@@ -224,7 +224,7 @@ class Spread:
             masks = zip(rows.parts, (owners == number for owners in owners_by_part), strict=True)
             cuts = [(part, mask) for part, mask in masks if mask.any()]
             self.parts[worker] = (
-                client.scatter(_joined(cuts), workers=[worker], hash=False)
+                client.scatter(_joined(cuts), workers=[worker], hash=False)  # a hash takes time
                 if isinstance(rows.parts[0], Part)
                 else client.compute(dask.delayed(_joined)(cuts), workers=[worker])
             )
@@ -284,7 +284,7 @@ class DaskLightGBMRanker(LightGBM):
             )
         if fit.valid is not None:
             Validator(fit.valid, fit.metrics)  # raises if a metric has no value
-        if fit.objective is not None:
+        if fit.objective is not None:  # nDCG of LightGBM refuses labels that are not integers
             estimator.set_params(objective=skrank.lightgbm.objective(fit.objective), metric="None")
         client = client_of(estimator)
         with client.as_current():

@@ -29,7 +29,7 @@ from skrank.rankers._rows import Part
 
 VALIDATION = "validation"  # name of the validation part in logs
 _DEFAULT_METRIC = "ndcg@10"  # for early stopping of rankers with their own objective
-_ROWS = 100  # training rows on which predictions are compared with margins
+_ROWS = 100  # training rows on which predictions are compared with margins; any small number
 
 # linear starts that `shared_starts` has trained, by the hash of their parameters and rows
 _SHARED: ContextVar[dict[str, Estimator] | None] = ContextVar("_SHARED", default=None)
@@ -338,6 +338,7 @@ def fit_of(
             check.refuse_params(params, aliases, "objective= of skrank.GroupedRanker")
             check.refuse_loss_params(library, params, metrics=bool(metrics))
         if metrics and (objective is not None or valid is not None):
+            # of no effect, as training replaces `metric` of LightGBM, and `eval_metric` of others
             names = (*check.METRIC_ALIASES, *check.CUT_OFFS)
             check.refuse_params(params, names, "eval_metric= of skrank.GroupedRanker")
     if getattr(estimator, "callbacks", None):  # the caller reads the results of the originals

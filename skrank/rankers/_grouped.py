@@ -301,7 +301,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         if kind.rounds_parameter is None:  # such as a pipeline, which encodes columns itself
             return X
         named = vars(self).get("_named_columns")
-        if named is None:  # trained on Dask: the boosters check columns, and number levels as there
+        if named is None:  # trained on Dask: boosters check columns, and store levels of categories
             return X
         if reset:
             self._categories = categories_of(X)

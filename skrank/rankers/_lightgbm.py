@@ -23,7 +23,7 @@ class LightGBM(Booster):
     classes = ("lightgbm", "LGBMModel", "LGBMRanker")
     rounds_parameter = "n_estimators"
     categorical_parameter = "categorical_feature"
-    forbidden_names = r'^$|[",:\[\]{}]'
+    forbidden_names = r'^$|[",:\[\]{}]'  # LightGBM: models with an empty name cannot be loaded
     rounds_aliases = (
         "num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees", "num_round",
         "num_rounds", "nrounds", "num_boost_round", "max_iter",
@@ -35,7 +35,8 @@ class LightGBM(Booster):
         if fit.objective is not None:
             estimator.set_params(objective=skrank.lightgbm.objective(fit.objective))
         if fit.metrics and (fit.objective is not None or valid is not None):
-            # LightGBM: training would also stop by its own metrics
+            # LightGBM: training would also stop by its own metrics; even without validation rows,
+            # its nDCG refuses labels that are not integers, which objectives accept
             estimator.set_params(metric="None")
         if self.trains_on_queries:
             arguments["group"] = train.queries.sizes

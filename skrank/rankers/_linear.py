@@ -350,7 +350,7 @@ def _part_of_positive_weight(rows: Rows, chosen: np.ndarray | None) -> Part:
     if weights is None or weights.all():
         return part
     used = np.unique(rows.codes[rows.order]) if chosen is None else np.sort(chosen)
-    return rows.part(used[weights > 0])
+    return rows.part(used[weights > 0])  # medians and means of levels would count the others
 
 
 def linear_init(fit: Fit, *, grades: bool) -> LinearRanker:

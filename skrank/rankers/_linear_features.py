@@ -22,7 +22,9 @@ from skrank._typing import Columns, Table
 from skrank.preprocessing import RidgeImputer
 from skrank.preprocessing._signed_log import center_and_scale, signed_log
 
-_FEW_LEVELS = 4  # number up to which each level has a weight
+# number up to which each level has a weight; weights of 20 levels lower nDCG@10 by .4 to 2.5 points
+# on the collections of benchmarks/raw_features.py
+_FEW_LEVELS = 4
 _FOLDS = 5  # of rows, for the target encoding of training rows
 
 
@@ -78,7 +80,7 @@ def _default(kind: str, X: Table, categorical: np.ndarray) -> TransformerMixin:
     few = np.zeros(len(names), dtype=bool)
     levels = pd.DataFrame(_objects(_safe_indexing(X, np.flatnonzero(categorical), axis=1)))
     few[categorical] = levels.nunique(dropna=False).to_numpy() <= _FEW_LEVELS
-    objects = FunctionTransformer(_objects, feature_names_out="one-to-one", accept_sparse=True)
+    objects = FunctionTransformer(_objects, feature_names_out="one-to-one")
     one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     steps = [
         ("numbers", numbers, ~categorical),
@@ -90,6 +92,7 @@ def _default(kind: str, X: Table, categorical: np.ndarray) -> TransformerMixin:
         for name, step, columns in steps
         if columns.any()
     ]
+    # with 1.0, the features of sparse rows stay sparse
     return ColumnTransformer(transformers, sparse_threshold=1.0, verbose_feature_names_out=False)
 
 
@@ -155,11 +158,12 @@ def as_matrix(features: Any) -> np.ndarray | csr_matrix:
 def feature_names(transformer: TransformerMixin, n_features: int) -> list[str]:
     try:
         return list(transformer.get_feature_names_out())
-    except AttributeError:  # of the transformer or a step, such as FunctionTransformer(np.sqrt)
-        return [f"x{number}" for number in range(n_features)]
-    except ValueError:  # a column is called "site_a" like level "a" of the category "site"
-        transformer.verbose_feature_names_out = True  # of a ColumnTransformer
-        return list(transformer.get_feature_names_out())
+    except (AttributeError, ValueError):  # without names: a step as FunctionTransformer(np.sqrt)
+        if getattr(transformer, "verbose_feature_names_out", True):
+            return [f"x{number}" for number in range(n_features)]
+    # or names repeat: a column is called "site_a" like level "a" of the category "site"
+    transformer.verbose_feature_names_out = True  # of a ColumnTransformer
+    return feature_names(transformer, n_features)
 
 
 def mean_columns(transformer: TransformerMixin, n_features: int) -> np.ndarray:

@@ -11,12 +11,13 @@ from skrank.metrics import Metric
 from skrank.rankers._grouped import GroupedRanker
 from skrank.rankers._mean import RankerMean
 
+# The page "What should I train?" of the docs compares boosters with these rounds.
 _ROUNDS = {"n_estimators": 400, "learning_rate": 0.05}
 _TREES = {
     "lightgbm": "LGBMRanker", "xgboost": "XGBRanker",
     "lightgbm.dask": "DaskLGBMRanker", "xgboost.dask": "DaskXGBRanker",
 }  # by module  # fmt: skip
-# Parameters of regularised trees. The page "What should I train?" of the docs compares them.
+# Parameters of regularised trees. That page compares them with the default trees.
 _REGULARISED: dict[str, Options] = {
     "lightgbm": {
         "num_leaves": 15, "min_child_samples": 30, "colsample_bytree": 0.7, "extra_trees": True,
@@ -104,7 +105,7 @@ def recommended_ranker(
         ("default", boosted(trees(**params), "gap")),
         ("regularised", boosted(trees(**params, **_REGULARISED[library]), "gap")),
     ]
-    if booster == "catboost":
+    if booster == "catboost":  # "recommended: CatBoost" in benchmarks/quality.py
         yeti = import_booster("catboost").CatBoostRanker(
             loss_function="YetiRank", iterations=400, learning_rate=0.05, depth=4, rsm=0.7,
             l2_leaf_reg=10, random_seed=seed, thread_count=n_jobs, verbose=False,

@@ -9,7 +9,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
 
 import skrank
@@ -161,6 +163,12 @@ def test_a_transformer_of_all_columns():
     by_hand = fit(quantiles.transform(X), features="standard")
     assert_allclose(model.predict(X), by_hand.predict(quantiles.transform(X)), rtol=1e-6)
     assert not hasattr(LinearRanker(features=QuantileTransformer()).features, "quantiles_")
+
+
+def test_names_of_features_may_repeat():
+    columns = [(step, StandardScaler(), [0]) for step in ("first", "second")]
+    pipeline = make_pipeline(ColumnTransformer(columns, verbose_feature_names_out=False))
+    assert fit(X, features=pipeline).coef_.shape == (2,)
 
 
 def test_the_transformer_can_be_read_and_replaced():
