@@ -13,7 +13,8 @@ from typing import IO, TypeAlias, TypeGuard
 
 Source: TypeAlias = str | PathLike[str] | IO[bytes] | IO[str]
 
-# modules with a function `decompress`, by the first bytes of the content; "" for `_zstandard`
+# modules with a function `decompress`, by the first bytes of the content; "" for `_zstandard`; of
+# bzip2 also the first block or the end, as "BZh9" may begin an id
 _MODULES = {rb"\x1f\x8b": "gzip", rb"\xfd7zXZ\x00": "lzma", rb"\x28\xb5\x2f\xfd": "",
             rb"BZh[1-9](1AY&S|\x17rE8P)": "bz2"}  # fmt: skip
 _STREAMS = {"/dev/stdout": "/dev/fd/1", "/dev/stderr": "/dev/fd/2"}
@@ -37,7 +38,8 @@ def write_atomically(path: str | PathLike[str], data: bytes) -> None:
             os.stat(name)  # other errors are of links in a circle, and of names that are too long
             exists = True
         # A stream may be a regular file, to which other programs write, too. Opened by its name, it
-        # would have a position of its own, and their next output would overwrite the data.
+        # would have a position of its own, and their next output would overwrite the data. No file
+        # can be created in /proc.
         stream = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d+)", _STREAMS.get(name, name))
         if stream or name.startswith("/proc/") or (exists and not os.path.isfile(name)):
             with open(int(stream[1]) if stream else name, "ab", closefd=not stream) as device:

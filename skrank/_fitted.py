@@ -149,6 +149,7 @@ def _nested_models(estimator: Estimator) -> Iterator[Estimator]:
     for model in chain_of(estimator):
         yield model
         for name in _MEMBERS:
+            # one model, or a sequence; pipelines, which are sequences, are replaced by their steps
             for member in np.ravel(np.array(getattr(model, name, ()), dtype=object)):
                 yield from _nested_models(member)
 

@@ -195,7 +195,7 @@ def _features(graph: _Graph, step: Any, X: str) -> str:
         return _signed_log(graph, X, **step.kw_args)
     if isinstance(step, RidgeImputer):
         return _estimated(graph, step, X)
-    if isinstance(step, SimpleImputer) and np.isreal(step.statistics_).all():
+    if isinstance(step, SimpleImputer) and step.statistics_.dtype != object:  # else of texts
         fill = step.statistics_.astype(np.float64)
         known = np.flatnonzero(~np.isnan(fill))  # columns without values are left out
         filled = graph.node("Where", graph.node("IsNaN", X), fill, X)

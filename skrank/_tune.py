@@ -193,7 +193,7 @@ def tune(
     except ImportError:
         raise ImportError("skrank.tune needs Optuna: pip install skrank[tune]") from None
     start = time.monotonic()
-    check.check_number("time_budget", time_budget, 0, 1e9, open_low=True)
+    check.check_number("time_budget", time_budget, 0, 1e9, open_low=True)  # any large number
     check.check_count("cv", cv, "folds of whole queries", least=2)
     chosen = _boosters(boosters)
     measured = scorer(metric).metrics[0]

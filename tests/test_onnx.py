@@ -11,7 +11,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import QuantileTransformer
+from sklearn.preprocessing import OneHotEncoder, QuantileTransformer
 
 import skrank
 from skrank import GroupedRanker, LinearRanker, RankerMean
@@ -121,6 +121,8 @@ def test_a_booster_without_trees_scores_its_base_score(path):
 
 
 CATEGORY = pd.DataFrame(X).add_prefix("f").assign(f0=pd.Categorical(LABELS.astype(int)))
+TEXTS = CATEGORY[["f0"]].astype(str).astype("category")
+ONE_HOT = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder())
 QUIET = {"n_estimators": 5, "verbosity": -1, "n_jobs": 1}
 
 
@@ -133,6 +135,7 @@ def xgb(**parameters):
     [
         (GroupedRanker(Ridge()), X, "Ridge"),
         (LinearRanker(), CATEGORY, "FunctionTransformer"),
+        (LinearRanker(features=ONE_HOT), TEXTS, "SimpleImputer"),
         (LinearRanker(features=QuantileTransformer(n_quantiles=9)), X, "QuantileTransformer"),
         (GroupedRanker(lightgbm.LGBMRegressor(**QUIET)), X, "LGBMRegressor"),
         (GroupedRanker(LGBM), CATEGORY, "LightGBM"),

@@ -70,6 +70,7 @@ def table_of(columns: Fields, where: Where, what: str, duplicates: str) -> pl.Da
     table = {field: _ids(columns[field], field, where) for field in _IDS if field in columns}
     if not len(table["qid"]):
         raise ValueError(f"{what} holds no document.")
+    # a rank may stand beside a score, which then decides
     field = next(field for field in ("label", "distance", "score", "rank") if field in columns)
     number = _numbers(columns[field], field, where, what, table["docid"])
     table["number"] = -number if field in ("rank", "distance") else number

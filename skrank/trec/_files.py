@@ -100,6 +100,7 @@ def _is_record(text: bytes, line: str) -> bool:
     except ValueError:
         return False
     values = record.values() if isinstance(record, dict) and record else [{}]
+    # other values than records are treated as nested, and refused by both readers
     nested = any(isinstance(value, (dict, list)) for value in values)
     return not nested or b"\n" in text.strip()
 
