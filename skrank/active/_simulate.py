@@ -115,7 +115,7 @@ def simulate(
     values : array-like of shape (n_queries,)
         Value of each query, or difference of two values; NaN if the query does not count.
     q : array-like of shape (n_queries,)
-        Distribution of the draws, up to a factor.
+        Distribution of the draws, up to a factor. Queries of frequency 0 are never drawn.
     budgets : array-like of shape (n_budgets,)
         Each campaign gives an estimate for each budget.
     costs : array-like of shape (n_queries,), optional
@@ -152,10 +152,10 @@ def simulate(
     """
     query_values = check.as_vector("values", values)
     n_queries = len(query_values)
-    q = check.check_frequencies("q", q, n_queries)
     cost, p = (np.ones(n_queries) if array is None else array for array in (costs, frequencies))
     cost = check.check_costs("costs", cost, n_queries)
     p = check.check_frequencies("frequencies", p, n_queries)
+    q = check.check_frequencies("q", check.as_many("q", q, n_queries) * (p > 0), n_queries)
     if not p[~np.isnan(query_values)].any():
         raise ValueError("values are NaN for all queries of positive frequency: pass some values.")
     if ((q <= 0) & (p > 0)).any():

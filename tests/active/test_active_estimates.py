@@ -91,6 +91,13 @@ def test_simulation_runs_campaigns_as_the_evaluator_does():
     assert runs.error()[0][-1] < 1e-12  # the whole pool
 
 
+def test_simulated_campaigns_draw_no_query_of_frequency_zero():
+    values, used = np.arange(30.0), np.arange(30) >= 20
+    runs = simulate(values, np.ones(30), [5, 10], frequencies=used, n_campaigns=50)
+    assert np.isfinite(runs.values).all()
+    assert runs.complete.tolist() == [False, True]
+
+
 def coverage(intervals, truth, chosen=True):
     low, high = np.moveaxis(intervals, 2, 0)
     kept = np.isfinite(low) & chosen
