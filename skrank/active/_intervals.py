@@ -67,14 +67,13 @@ class _Resamples:
         norm = float(np.linalg.norm(mean.pull))
         self.unit = mean.spread / norm  # the standard error of pulls of norm 1
         u, v = _grouped(mean.pull / norm), _grouped(mean.share)
-        y, n = v.mean() - v, len(u)
-        self.n = n
-        if n < _FEWEST:
+        y, self.n = v.mean() - v, len(u)
+        if self.n < _FEWEST:
             return
         # If the truth is d higher, squared pulls sum to 1 + d (slope + d curve), in groups nearly.
         self.slope, self.curve = 2 * float(u @ y), float(y @ y)
         terms = (u, y, v, u * u, u * y, y * y, u * v, y * v, v * v)
-        self.sums = (_counts(n) @ np.stack(terms, axis=1, dtype=np.float32)).T.astype(np.float64)
+        self.sums = (_counts(self.n) @ np.stack(terms, 1, dtype=np.float32)).T.astype(np.float64)
         self.correction = 1 + (2 * ndtri(_LEVELS) ** 2 + 1) / 6 * _excess(u)
 
     def end(self, level: float) -> float:

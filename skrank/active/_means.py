@@ -129,7 +129,7 @@ def mean_of(
     known_deviation = 0.0 if deviation is None else float(p[known] @ deviation[known])
     n_pool = int(np.count_nonzero(q > 0))
     drawn, p, q = values[draws], p[draws], q[draws]
-    chance = q / np.maximum(1 - (np.cumsum(q) - q), q)  # among the queries not yet drawn
+    chance = q / np.maximum(1 - (np.cumsum(q) - q), q)  # among those not yet drawn, at most 1
     part = _lure_parts(len(draws), n_pool)
 
     def guesses(known_sum: float, summands: np.ndarray) -> np.ndarray:

@@ -214,7 +214,7 @@ def _compare_seeds(report: Report, how: Options) -> Comparison:
     per_query = np.column_stack([values.mean(axis=1) for values in columns])
     return _pair_tests.compare_values(
         pd.DataFrame(per_query, pd.Index(report.queries, name="qid"), names),
-        pd.DataFrame(np.array(means), pd.Index(n_seeds, name="system"), [*metrics]),
+        pd.DataFrame(means, pd.Index(n_seeds, name="system", tupleize_cols=False), [*metrics]),
         metrics, weights=weights, test="t-test over queries and seeds",
         pair_test=partial(_pair_tests.seed_test, columns, weights),
         notes=value_notes(metrics, report.max_grade), **how,

@@ -52,9 +52,9 @@ def compare_values(
 
     pairs = system_pairs(list(means.index), baseline)
     confidence, alpha = check.check_confidence(confidence)
+    unit = "queries" if metric_of else "folds"
     for (name, system), count in per_query.notna().sum().items():
         if count < 2:
-            unit = "queries" if metric_of else "folds"
             raise ValueError(
                 f"{name} has a value on {count} of {len(per_query)} {unit} for system {system!r}, "
                 "and a comparison needs 2: leave the metric or the system out, or let queries "
@@ -69,7 +69,7 @@ def compare_values(
         means = means.assign(**{name: tested[name] for name in not_macro})
     defined = per_query.notna().to_numpy().reshape(len(per_query), -1, len(means))
     if np.any(defined.any(axis=2) != defined.all(axis=2)):
-        notes.append("means are over the queries of each system, differences over common ones")
+        notes.append(f"means are over the {unit} of each system, differences over common ones")
     # the columns of all metrics stand side by side, so that one call tests them all
     columns = np.concatenate([pairs + i * len(means) for i in range(means.shape[1])])
     how: Options = {"pairs": columns, "weights": weights}
@@ -216,8 +216,9 @@ def fold_scores(results: object) -> pd.DataFrame:
             )
     if not frames:
         raise ValueError("results has no scores of folds: pass at least two results.")
-    folds = pd.concat(frames, axis=1, names=["system", "metric"]).swaplevel(axis=1)
-    return folds[[(name, system) for name in first for system in frames]].rename_axis("fold")
+    columns = pd.MultiIndex.from_product([first, frames], names=["metric", "system"])
+    values = np.transpose([frames[system][name] for name, system in columns])
+    return pd.DataFrame(values, pd.RangeIndex(len(first), name="fold"), columns)
 
 
 def _candidates(results: Mapping[str, Any]) -> dict[str, dict[str, np.ndarray]]:

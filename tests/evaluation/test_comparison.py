@@ -157,6 +157,8 @@ class TestSeeds:
         expected = compared(data, single, test="t").to_frame()["p_uncorrected"]
         twice = {name: np.repeat(scores, 2, axis=1) for name, scores in single.items()}
         assert_allclose(compared(data, twice).to_frame()["p_uncorrected"], expected)
+        named = {(name, 1): scores for name, scores in twice.items()}
+        assert list(compared(data, named).means.index) == list(named)
 
         weighted = compared(data, data.seeds, sample_weight=np.full(len(data.qid), 3.0)).to_frame()
         columns = ["p_uncorrected", "low"]
@@ -201,6 +203,8 @@ class TestFolds:
         again = compare_cv(scores, baseline="alpha=1")
         pd.testing.assert_frame_equal(again.to_frame(), found.to_frame())
         assert "random_state" not in repr(found)
+        caption = compare_cv({("a", 1): [0.1, 0.2, np.nan], ("b", 1): [1, 2, 3]}).caption
+        assert "over the folds of each system" in caption
 
 
 TWO = {"good": [1, 2, 3], "bad": [2, 1, 3]}
