@@ -182,7 +182,7 @@ class RidgeImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 def _has_nan(values: Any) -> bool:
     data = values.data if sparse.issparse(values) else values
-    return data.size > 0 and bool(np.isnan(data.min()))
+    return data.size > 0 and bool(np.isnan(data.min()))  # NaN if a value is, without a mask
 
 
 def _correlated_nan(values: Any, y: np.ndarray) -> np.ndarray:

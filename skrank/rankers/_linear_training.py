@@ -144,7 +144,7 @@ def _is_sparse(X: Matrix) -> TypeGuard[csr_matrix]:
 
 
 def _row_blocks(X: Matrix) -> Iterator[slice]:
-    """Slices of rows with about _BLOCK entries; of a sparse matrix, _BLOCK + n_features."""
+    """Slices of rows with about _BLOCK entries; if sparse, plus n_features, the cost of a block."""
     n_rows, n_features = X.shape
     step = _BLOCK // max(1, n_features)
     if _is_sparse(X):

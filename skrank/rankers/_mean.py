@@ -226,6 +226,7 @@ class RankerMean(MetaEstimatorMixin, Ranker):
         part = train.check(unjudged="zero", graded=False).part()
         check.query_weights(part.weights, part.queries)  # raises if they vary inside a query
         assert train.groups is not None
+        # on the index, since pipelines and searches do not pass groups on
         y = train.y if index_level(train.y) is not None else with_groups(train.y, train.groups)
         members = {}
         with shared_starts():
