@@ -67,7 +67,7 @@ def gradients_are_numbers(case: ObjectiveCase) -> None:
 
 
 def gradients_balance(case: ObjectiveCase) -> None:
-    """Gradients of a query sum to 0, and a shift of its scores changes nothing."""
+    """Gradients of a query sum to 0, and a shift of its scores, such as by 64, changes nothing."""
     assume(case.shift_invariant, "gradients depend on the scores, not on their differences alone")
     data = case.data
     grad, hess = case.gradient(data)
@@ -102,11 +102,10 @@ def gradients_are_those_of_the_loss(case: ObjectiveCase) -> None:
     assume(case.objective.is_function, "its gradient is not the gradient of a function")
     data = judged_lists(33, n_queries=4, longest=6)
     judgments = judge(data.relevance, data.groups)
-    objective = case.objective.on_scale(data.max_grade)
+    bound = case.objective.on_scale(data.max_grade).bind(judgments)
 
     def loss(scores: np.ndarray) -> float:
         grad, hess = np.empty(len(scores)), np.empty(len(scores))
-        bound = objective.bind(judgments)
         return float(bound.losses(scores, grad, hess).sum())
 
     grad = case.bound(data)[0]
