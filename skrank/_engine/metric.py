@@ -465,6 +465,8 @@ def measure(
             raise ValueError("measure takes rankings and plans of the judgments that it gets.")
         ranking.expect([plan.depth for plan in plans])
         results.append([plan.values_of(ranking) for plan in plans])
+    if not plans or not results:
+        raise ValueError("measure needs at least one ranking and one metric.")
     values, mass = np.moveaxis(np.array(results, np.float64), 2, 0)
     if weights is not None:
         mass = mass * weights

@@ -134,7 +134,7 @@ class Ranking:
     def expect(self, depths: Sequence[int | None]) -> None:
         """Announce the numbers of ranks that metrics will read, so that they share one sort."""
         limits = [depth for depth in depths if depth is not None]
-        self._deepest = max(limits) if len(limits) == len(depths) else None
+        self._deepest = max(limits, default=0) if len(limits) == len(depths) else None
 
     def codes(self, ties: str, condensed: bool, k: int | None = None) -> RankedCodes:
         """Codes by rank, with ties ordered as in `Metric.ties`.

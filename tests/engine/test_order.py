@@ -67,6 +67,9 @@ def test_what_loops_would_read_beyond_or_mix_up_is_refused():
     for bound, plan in ((others, ap), (judgments, ap.bind(others))):
         with pytest.raises(ValueError, match="judgments"):
             measure(bound, [ranking], [plan])
+    for rankings, metrics in (([], [ap]), ([ranking], [])):
+        with pytest.raises(ValueError, match="at least one"):
+            measure(judgments, rankings, metrics)
 
 
 # one metric of each name
