@@ -114,7 +114,7 @@ def max_t(
         blocks = list(chosen.blocks(len(chosen)))
         nulls = _null_distributions(blocks, variance, max(1, n_resamples // 2), seed, bar)
     p_value, critical = _share(nulls, np.abs(t) * _pairs.EQUAL), _critical(nulls, alpha)
-    # half the width of the intervals; constant differences have the error 0
+    # half the width of the intervals; constant differences have the error 0, and inf * 0 is NaN
     constant = np.where((t != 0) & (p_value >= alpha), math.inf, 0.0)
     half = np.where(error > 0, critical * np.where(error > 0, error, 1), constant)
     return PairedTest(
