@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from skrank._validation.arrays import unmasked
+from skrank._validation.arrays import as_numbers, unmasked
 from skrank._validation.parameters import (
     LEAST_LABEL,
     MOST_LABEL,
@@ -346,7 +346,7 @@ def check_top_k(
         raise ValueError(f"indices are {cells.dtype}: pass ids, or whole numbers by astype(int).")
     whole = cells.dtype.kind in "iu"
     filled = cells >= 0 if whole else np.full(cells.shape, True)
-    steps = np.diff(numbers, axis=1)[filled[:, 1:] & filled[:, :-1]]
+    steps = np.diff(as_numbers("scores", numbers, "a matrix"))[filled[:, 1:] & filled[:, :-1]]
     if (steps > 0).any() and not (steps < 0).any():
         raise ValueError(
             "scores rise from left to right in all rows, and the best document comes first: pass "

@@ -132,7 +132,7 @@ def _relevance_signal(signals: np.ndarray, trait: np.ndarray) -> np.ndarray:
 
 
 def _cut(latent: np.ndarray, max_grade: int) -> np.ndarray:
-    """Grades from quantiles of the latent relevance; the highest rows get the highest grade."""
+    """Grades from quantiles of the latent relevance; few rows may lack the highest grade."""
     grades = np.arange(1, max_grade + 1)
     at_least = np.interp(grades, [1, 2, 3, 4], _AT_LEAST) * 0.5 ** np.maximum(grades - 4, 0)
     thresholds = np.quantile(latent, 1 - at_least, method="inverted_cdf")

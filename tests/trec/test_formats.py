@@ -191,6 +191,7 @@ def test_matrices_of_a_vector_index():
         ({"scores": -np.array(scores)}, "distances"), ({"docids": pages[:7]}, "docids"),
         ({"docids": pages}, "page0"), ({"scores": [[1, 2, 3]]}, "shape"),
         ({"indices": [[3, 1, 7]]}, "qids"), ({"indices": indices + 0.0}, "indices are float64"),
+        ({"scores": [["x", "y", None]] * 2}, "scores must be numbers"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=named):
             trec.Run.from_top_k([0, 1], **{"indices": indices, "scores": scores} | wrong)
