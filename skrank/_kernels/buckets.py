@@ -24,7 +24,7 @@ import numpy as np
 from skrank._kernels import tiles
 from skrank._kernels.jit import subroutine
 
-LANES = 8  # documents per SIMD step; tiles are padded to a multiple of it
+LANES = 8  # documents per SIMD step, to which tiles are padded; 16 takes the same time
 # Fields of tiles: `below` and `above`; pull and curvature (see `lambdarank`) of pairs.
 BELOW, ABOVE, PULL, CURVE = (np.uint64((tiles.OTHERS + i) * tiles.FIELD) for i in range(4))
 FIELDS = tiles.OTHERS + 4
@@ -131,10 +131,11 @@ def count_above(slots, low, size, limit):
 
 @subroutine()
 def change(tile, t, better, limit, zero):
-    """Size of the change of the value if the document in lane t swaps with `better`, at least 0.
+    """Size of the change of the value if the document in lane t swaps with `better`.
 
-    0 if the rank of the document in the tile is not less than `limit`: the pair does not count.
-    `zero` is 0 in the precision of pairs.
+    0 if the value rises as the better document moves down, as that of the Q-measure may. 0 if the
+    rank of the document in the tile is not less than `limit`: the pair does not count. `zero` is 0
+    in the precision of pairs.
     """
     rank = tile[t + tiles.RANK]
     delta = better.below - tile[t + BELOW] if rank > better.rank else tile[t + ABOVE] - better.above

@@ -14,7 +14,7 @@ from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.sums import sum_lanes
 from skrank._kernels.tiles import CAPACITY, EXP, FIELD, GRAD, HESS, OTHERS, RANK, SCORE
 
-LANES = 16  # documents per SIMD step; tiles are padded to a multiple of it
+LANES = 16  # documents per SIMD step, to which tiles are padded; 8 takes the same time
 _UPPER_RHO, _ALIVE, _PHI, _SUM, _PRODUCT = (np.uint64((OTHERS + i) * FIELD) for i in range(5))
 # Signed pull and curvature of the pair with the lower document, and pulls summed over pairs.
 _PULL, _CURVE, _PULLS = (np.uint64((OTHERS + i) * FIELD) for i in range(5, 8))
@@ -54,7 +54,7 @@ class _Lower(NamedTuple):
 def _workspace(first, last, indptr, lists, tables, pairs, wide, out):
     """`ranks` in the precision of pairs, float64 scores by rank, and a tile."""
     longest, real = tiles.longest(first, last, indptr), out.grad.dtype
-    # `_PLACE` is read for a whole tile
+    # `phi` is longer if the longest query is in another chunk
     ranks = np.zeros((_N_ROWS, max(longest, FIELD, len(tables.phi))), real)
     ranks[_PHI_OF, : len(tables.phi)] = tables.phi
     ranks[_PLACE] = np.arange(ranks.shape[1])
@@ -106,7 +106,7 @@ def _sweep(tile, n_lanes, lower, score, low, scale, wide):
 
 @subroutine()
 def _load(tile, low, size, ranks, score):
-    """Fill a tile with `size` documents from rank `low` on."""
+    """Fill a tile with `size` documents from rank `low` on; ranks of other lanes allow no pair."""
     end = tiles.padded(size, LANES)
     tiles.load_row(tile, EXP, ranks, _EXP_OF, low, size, end, 1.0)
     tiles.load(tile, SCORE, score, low, size, end, 0.0)

@@ -69,6 +69,7 @@ def by_precision(single, double):
     def choose(x, *more):
         return (single if isinstance(x, np.float32) else double)(x, *more)
 
+    # not _INLINED: the arguments are numbers, for which no references are counted
     _subroutines.append((choose, lambda x, *_: single if x.bitwidth == 32 else double, {}))
     return choose
 
@@ -113,7 +114,7 @@ class Kernel:
         self.function, self.plain, self.row_cost, self.work = function, plain, row_cost, work
         self._dispatcher = None  # numba's dispatcher, which compiles or loads machine code on calls
         self._folder = None  # folder of the cached files
-        self._compiled = {}  # tuples of argument types that this process compiled
+        self._compiled = {}  # tuples of argument types that this process compiled: numba adds them
         self._n_recorded = 0  # how many of them the checksum of the cached files covers
 
     def __reduce__(self):
@@ -138,6 +139,7 @@ class Kernel:
 
         _register_subroutines()
         try:
+            # nothing calls the function from C: compiling a wrapper for it would take time
             dispatcher = numba.njit(cache=cache, no_cfunc_wrapper=True, **_OPTIONS)(self.function)
             if cache and dispatcher is not self.function:
                 self._use_cache(dispatcher.stats)

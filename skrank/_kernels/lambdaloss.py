@@ -26,7 +26,7 @@ from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.sums import sum_lanes
 from skrank._kernels.tiles import CAPACITY, EXP, FIELD, GRAD, HESS, OTHERS, RANK, SCORE
 
-LANES = 8  # documents per SIMD step; tiles are padded to a multiple of it
+LANES = 8  # documents per SIMD step, to which tiles are padded; 16 takes the same time
 _GAIN, _FALL, _STRETCH, _EVEN = (np.uint64((OTHERS + i) * FIELD) for i in range(4))
 # Signed pull and curvature of the pair with the upper document, and pulls summed over pairs.
 _PULL, _CURVE, _PULLS = (np.uint64((OTHERS + i) * FIELD) for i in range(4, 7))
@@ -46,7 +46,7 @@ class LambdaLossWeights(NamedTuple):
 
     gain: np.ndarray  # by code
     fall: np.ndarray  # by rank
-    step: np.ndarray  # by distance in rank
+    step: np.ndarray  # by distance in rank, from distance 1 on
     stretch: np.ndarray  # by rank
     even: np.ndarray  # by rank
 
@@ -65,8 +65,8 @@ class _Upper(NamedTuple):
 def _workspace(first, last, indptr, lists, tables, pairs, wide, out):
     """`ranks` in the precision of pairs, float64 scores by rank, steps, and a tile.
 
-    The step between ranks that are i apart is at index FIELD + i. Lanes above the upper document
-    have distances down to -CAPACITY, and read zeros.
+    The step between ranks that are i apart is at index FIELD + i. Up to LANES - 2 lanes above the
+    upper document are compared with it, and read zeros.
     """
     longest, real = tiles.longest(first, last, indptr), out.grad.dtype
     ranks = np.zeros((_N_ROWS, max(longest, FIELD)), real)
@@ -121,7 +121,7 @@ def _sweep(tile, step, begin, end, upper, score, low, scale, wide):
 
 @subroutine()
 def _load(tile, low, size, ranks, score):
-    """Fill a tile with `size` documents from rank `low` on."""
+    """Fill a tile with `size` documents from rank `low` on; ranks of other lanes allow no pair."""
     end = tiles.padded(size, LANES)
     tiles.load_row(tile, EXP, ranks, _EXP_OF, low, size, end, 1.0)
     tiles.load(tile, SCORE, score, low, size, end, 0.0)

@@ -7,7 +7,7 @@ import numpy as np
 from skrank._kernels.jit import kernel, subroutine
 from skrank._kernels.tiles import longest, padded
 
-LONGEST_SORTED = 2048  # documents of the longest lists that `rank` sorts itself
+LONGEST_SORTED = 2048  # documents that `rank` sorts itself; NumPy sorts longer lists faster
 _WIDTH = 32  # scores are compared in batches of this size
 _LANES = 8  # double precision numbers per SIMD instruction
 
@@ -109,7 +109,8 @@ def rank(first, last, indptr, sizes, scores, codes, warm, order, out, work):
         if not warm and n <= LONGEST_SORTED:
             for i in range(n):
                 positions[i] = i
-        # with 0 moves, it tests whether the list is sorted, as in many files
+        # With 0 moves, it tests whether the list is sorted, as in many files. In lists of
+        # some hundred documents, 6 n moves take about the time of `_sort`.
         if not _insert(scores_of_query, 6 * n if warm else 0, keys, positions):
             _sort(scores_of_query, work, positions)
         code_of, target = codes[start:stop], ranked[start:stop]
@@ -133,6 +134,7 @@ def sort_long(first, last, indptr, sizes, scores, order):
 
 
 def _head_workspace(first, last, indptr, scores, codes, depth, out):
+    # 2 parts of a list for each rank: 1 takes longer in long lists, 4 in short lists
     sort = _workspace(first, last, indptr)
     size, tops = len(sort[0]), np.empty(padded(2 * depth, _LANES))
     return np.empty(size), np.empty(size, np.int64), np.empty(size, np.int32), tops, sort

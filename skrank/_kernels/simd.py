@@ -30,7 +30,8 @@ _POWER = tuple(
         0.24022650922288757, -0.6931472067028326, 1.0,
     )
 )  # fmt: skip
-# Coefficients of 2^r for |r| <= 1/2: the Taylor series, highest powers first.
+# Coefficients of 2^r for |r| <= 1/2: the Taylor series, highest powers first. Its relative error is
+# 2.4e-7. That of the coefficients above is 1e-7, but would change the bits of gradients.
 _EXP = tuple(
     np.float32(c)
     for c in (
@@ -83,7 +84,7 @@ _RATIO = tuple(
 )  # fmt: skip
 _FOUR = np.float32(4 * UNIT**2)
 _REACH = np.float32(math.sqrt(LONGEST))  # 2^-(y^2) counts as 0 from this y on
-_REACH_DOUBLE = math.sqrt(1023)
+_REACH_DOUBLE = math.sqrt(1023)  # in double precision, whose least normal number is 2^-1022
 _LOG_2 = math.log(2.0)
 
 

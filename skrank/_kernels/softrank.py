@@ -24,7 +24,8 @@ from skrank._kernels.simd import PEAK, UNIT, reach
 from skrank._kernels.tiles import least, longest
 
 _LEAST_SPREAD = 0.01  # smaller standard deviations of scores count as this, if sigma is relative
-_WIDEST = 1000.0  # largest range of scores, in theta / UNIT, before `_narrowed` is called
+# Scores of a wider range, in theta / UNIT, are narrowed. Single precision rounds others by 1.5e-5.
+_WIDEST = 1000.0
 
 
 class Soft(NamedTuple):
@@ -44,7 +45,7 @@ def _spread(scores, best, middle):
     """Standard deviation of the scores, at least _LEAST_SPREAD."""
     # scores are divided by a power of two, which is exact, so that their squares do not overflow
     _, power = math.frexp(best - middle)
-    unit = math.ldexp(1.0, least(power, 1000))
+    unit = math.ldexp(1.0, least(power, 1000))  # 2^1024 would overflow
     total, squares = 0.0, 0.0
     for i in range(len(scores)):
         total += (scores[i] - middle) / unit
@@ -101,7 +102,7 @@ def load(soft, start, stop, documents):
     theta = math.sqrt(2.0) * sigma  # standard deviation of the difference of two scores
     scale = UNIT / theta
     if (best - worst) * scale > _WIDEST:
-        far = reach(documents.score[0]) + 1.0  # in the precision of the scores of `documents`
+        far = reach(documents.score[0]) + 1.0  # in the precision of the scores; + 1 for rounding
         scores = _narrowed(scores, scale, far)
         middle, scale = 0.0, 1.0
     return _place(codes, scores, soft.gain, middle, scale, documents), theta

@@ -27,7 +27,7 @@ from skrank._kernels.simd import PEAK, UNIT, normal, reach
 from skrank._kernels.sums import sum_lanes
 from skrank._kernels.tiles import CAPACITY, FIELD, least
 
-LANES = 16  # documents per SIMD step; tiles are padded to a multiple of it
+LANES = 16  # documents per SIMD step, to which tiles are padded; 8 takes the same time
 _MOST_CACHED = 2**17  # most cached pairs, so that they fit into the second-level cache
 _PADDING = -1e18  # score of lanes behind the last document; its square fits single precision
 # numba gives the literal 0 a type of its own, for which functions would be compiled again

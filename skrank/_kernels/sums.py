@@ -9,7 +9,7 @@ import numpy as np
 
 from skrank._kernels.jit import emitted
 
-N_SUMS = 8  # entries of a vector, whatever the width of the processor's registers
+N_SUMS = 8  # entries of a vector on every processor; another number would change bits
 
 
 def _emit():

@@ -34,6 +34,7 @@ class Objective(Parameterised, ABC):
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
         if "name" in vars(cls):
+            # a name stays that of its first class: texts do not change their meaning
             known = Objective.named.setdefault(cls.name, cls)
             if (known.__module__, known.__qualname__) == (cls.__module__, cls.__qualname__):
                 Objective.named[cls.name] = cls  # a notebook cell that runs twice defines it again

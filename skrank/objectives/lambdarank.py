@@ -73,7 +73,7 @@ class PairObjective(Objective):
 
     @property
     def ideal_cutoff(self) -> int | None:
-        """Cut-off of the best list: the lower of k and the truncation level; 0 if none divides."""
+        """Cut-off of the best list: the lower of k and the truncation level; 0: no divisor."""
         if self.metric.ideal_cutoff == 0:
             return 0
         return min(filter(None, (self.metric.k, self.truncation_level)), default=None)

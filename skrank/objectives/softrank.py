@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -172,8 +172,6 @@ class BoundSoftRank(BoundFunction):
         self, objective: SoftRank, judgments: Judgments, weights: Weights, max_grade: int | None
     ) -> None:
         chosen = objective.metric
-        if isinstance(chosen, AP):  # without a cut-off, and with all documents, divisors are equal
-            chosen = replace(chosen, normalize="all")
         plan = chosen.bind(judgments, max_grade=max_grade)
         assert isinstance(plan.tables, QuadraticTables)
         gain = plan.tables.gain

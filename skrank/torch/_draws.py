@@ -9,7 +9,8 @@ import torch
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-# functions and methods of torch that draw, and have an argument `generator`
+# Functions and methods of torch that draw, and have an argument `generator`. A mode sees
+# `torch.nn.init.kaiming_uniform_`, but not the `uniform_` inside it.
 _DRAWING = {
     "bernoulli", "bernoulli_", "cauchy_", "exponential_", "geometric_", "kaiming_uniform_",
     "log_normal_", "multinomial", "normal", "normal_", "poisson", "rand", "randint", "randn",
@@ -41,7 +42,7 @@ class OwnDraws(TorchFunctionMode):
             return self._dropout(*args, **named)
         name = getattr(function, "__name__", "")
         if name in _DRAWING and named.get("generator") is None:
-            values = (*args, *named.values(), torch.empty(0))
+            values = (*args, *named.values(), torch.empty(0))  # the last is on the default device
             tensor = next(value for value in values if isinstance(value, torch.Tensor))
             device = torch.device(named.get("device") or tensor.device)
             if device.type != "meta":  # tensors without values

@@ -199,7 +199,7 @@ class _WithGradient(torch.autograd.Function):
     ) -> torch.Tensor:
         ctx.save_for_backward(gradient)
         ctx.batch, ctx.dtype = batch, scores.dtype
-        return values.clone()
+        return values.clone()  # callers may divide it in place: torch refuses that for an input
 
     @staticmethod
     @once_differentiable

@@ -133,7 +133,7 @@ def _drawn(seed: int, queries: Dense) -> torch.Tensor:
 
 
 def _hashed(numbers: torch.Tensor) -> torch.Tensor:
-    """31 random bits of each integer."""
+    """31 random bits of each integer, by the factor of T. Mueller's hash and its inverse."""
     bits = (numbers ^ (numbers >> 31)) % 2**31
     for factor in (0x45D9F3B, 0x119DE1F3, 0x45D9F3B):
         bits = ((bits ^ (bits >> 16)) * factor) % 2**31
@@ -175,7 +175,7 @@ def _scaled(objective: SoftRank, queries: Dense) -> tuple[torch.Tensor, torch.Te
     centred = queries.fill(queries.scores - (0.5 * high + 0.5 * low), 0.0)
     theta = torch.full_like(high, math.sqrt(2.0) * objective.sigma)
     if objective.relative:
-        n = queries.valid.sum(1, keepdim=True).clamp(min=1)
+        n = queries.valid.sum(1, keepdim=True)
         unit = (0.5 * high - 0.5 * low).clamp(min=_LEAST_SPREAD)
         scaled = centred / unit  # within 1, so that squares do not overflow
         rest = queries.fill(scaled - scaled.sum(1, keepdim=True) / n, 0.0)
@@ -185,7 +185,7 @@ def _scaled(objective: SoftRank, queries: Dense) -> tuple[torch.Tensor, torch.Te
 
 
 def _extremes(queries: Dense) -> tuple[torch.Tensor, torch.Tensor]:
-    """Highest and lowest score of each query, (n_queries, 1); finite also if a query is empty."""
+    """Highest and lowest score of each query, (n_queries, 1)."""
     scores, limits = queries.scores, torch.finfo(queries.scores.dtype)
     high, low = queries.fill(scores, limits.min), queries.fill(scores, limits.max)
     return high.amax(1, keepdim=True), low.amin(1, keepdim=True)
@@ -207,7 +207,7 @@ def squared_error(objective: SquaredError, queries: Dense) -> Losses:
     targets = objective.targets(queries.judgments, top)
     rest = queries.scores - queries.look_up(targets)
     if objective.centered:
-        n = queries.valid.sum(1, keepdim=True).clamp(min=1)
+        n = queries.valid.sum(1, keepdim=True)
         rest = queries.fill(rest - rest.sum(1, keepdim=True) / n, 0.0)
     return 0.5 * (rest**2).sum(1), rest
 
@@ -258,8 +258,7 @@ class Dense:
 
     def look_up(self, table: np.ndarray) -> torch.Tensor:
         """Entries of a table of the codes, and 0 in the padding."""
-        n_codes = len(self.judgments.labels)
-        return self.batch.put(np.append(table[:n_codes], 0.0))[self.codes]
+        return self.batch.put(np.append(table, 0.0))[self.codes]
 
     def bind(self, metric: Metric, cutoff: int | None) -> QuadraticSum:
         """The sum of a metric for these queries; their best lists are cut at `cutoff`."""
