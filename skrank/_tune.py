@@ -365,7 +365,7 @@ class _Search:
 
         begin, n_folds = time.monotonic(), len(self.folds)
         base = self.base(booster)
-        ranker = base.set_params(options=None, **search_space(base).suggest(trial))
+        ranker = base.set_params(options=None, **search_space(base).suggest(trial))  # no refit
         values: list[float] = []
         for number, (train, test) in enumerate(self.folds, start=1):
             fitted = clone(ranker).fit(**self._part(train))

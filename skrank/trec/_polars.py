@@ -7,7 +7,7 @@ a call of polars would wait for ever, so that names raise an error there.
 import os
 from typing import Any
 
-_pid = 0  # of the process that imported polars
+_pid = 0  # of the process that first used a name
 
 
 def __getattr__(name: str) -> Any:
