@@ -60,7 +60,7 @@ def stages(
     trained, default, final = metric_or_objective(objective), SIGMAS, []
     smooth: Objective | None = None
     if isinstance(trained, Metric):
-        smooth, trained = _smooth(trained), LambdaRank(trained, norm=False)
+        smooth, trained = _smooth(trained), LambdaRank(trained, norm=False)  # in the metric's unit
     elif trained.is_function:
         softened = [part.sigma for _, part in trained.terms if isinstance(part, SoftRank)]
         smooth, default = trained, tuple(softened[:1]) or (1.0,)

@@ -191,11 +191,12 @@ def _keep_best_rounds(fit: Fit) -> None:
         best, score = booster.best_iteration, booster.best_score
     except AttributeError:  # trained without early stopping
         return
+    # gblinear stops by callbacks of the user only, and its rounds cannot be cut
     if fit.estimator.booster != "gblinear" and best + 1 < fit.best_iteration:
         shorter = booster[: best + 1]
         shorter.best_iteration, shorter.best_score = best, score
         _load(fit.estimator, shorter)
-    fit.best_iteration = best + 1
+        fit.best_iteration = best + 1
 
 
 def _dmatrix(

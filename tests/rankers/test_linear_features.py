@@ -163,9 +163,6 @@ def test_a_transformer_of_all_columns():
     by_hand = fit(quantiles.transform(X), features="standard")
     assert_allclose(model.predict(X), by_hand.predict(quantiles.transform(X)), rtol=1e-6)
     assert not hasattr(LinearRanker(features=QuantileTransformer()).features, "quantiles_")
-
-
-def test_names_of_features_may_repeat():
     columns = [(step, StandardScaler(), [0]) for step in ("first", "second")]
     pipeline = make_pipeline(ColumnTransformer(columns, verbose_feature_names_out=False))
     assert fit(X, features=pipeline).coef_.shape == (2,)

@@ -314,6 +314,10 @@ def test_callbacks_see_all_rounds_and_are_not_run_again(objective):
     assert curve["validation"]["gap"] == model.evals_result_["validation"]["gap"]
     model = GroupedRanker(xgb(callbacks=[count]), **options).fit(data.X, y)
     assert count.n_rounds == len(model.evals_result_["validation"]["gap"])
+    stop = xgboost.callback.EarlyStopping(rounds=2)
+    model.set_params(estimator=xgb(booster="gblinear", max_depth=None, callbacks=[stop]))
+    model.set_params(early_stopping_rounds=None).fit(data.X, y)
+    assert model.best_iteration_ == model.estimator_.get_booster().num_boosted_rounds()
     with pytest.raises(ValueError, match="callbacks"):
         model.set_params(options={"refit": True}).fit(data.X, y)
     seen = []
