@@ -305,7 +305,7 @@ def _objective_of(text: str) -> Objective | None:
     name = re.split(r"\W", text, maxsplit=1)[0]
     classes = {spelling.replace("_", ""): cls for spelling, cls in Objective.named.items()}
     cls: Any = classes.get(name.lower().replace("_", ""))
-    if cls is None or name.lower() in registry:
+    if cls is None or name.lower() in registry:  # users may register a metric of the same name
         return None
     rest = text[len(name) :]
     has_metric = "metric" in [field.name for field in dataclasses.fields(cls)]

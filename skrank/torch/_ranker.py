@@ -23,6 +23,7 @@ from skrank._typing import Options, RandomState, Table
 from skrank.extending import Judgments, Ranking, measure, unique_metrics
 from skrank.metrics import Metric
 from skrank.objectives import Objective, as_objective
+from skrank.objectives.base import metric_of
 from skrank.rankers import Ranker
 from skrank.scoring import RankingScorer
 from skrank.torch._dataset import QueryBatch, QueryDataset
@@ -280,9 +281,7 @@ class NeuralRanker(Ranker):
         """Callbacks that measure the validation rows, and stop by the first metric."""
         chosen = self.eval_metric
         if chosen is None:
-            terms = as_objective(self.objective).terms
-            metrics = (term.metric for _, term in terms if hasattr(term, "metric"))
-            chosen = next(metrics, self._scorer().metrics[0])
+            chosen = metric_of(as_objective(self.objective)) or self._scorer().metrics[0]
         with check.about("eval_metric"):
             named = unique_metrics(chosen)
         X = in_single(self._scaled(valid.X))
