@@ -67,9 +67,9 @@ def _weights(data: Supplied, judgments: Judgments) -> Weights:
             "weight per query, such as weight=w[numpy.unique(qid, return_index=True)[1]] of "
             "weights of rows."
         )
-    weights = data.weights[data.sizes > 0].astype(np.float64)
-    queries = judgments.queries
-    return check.check_weights(weights, lambda query: f"weight of query {queries.name(query)}")
+    weights, name = data.weights[data.sizes > 0].astype(np.float64), judgments.queries.name
+    part = n_workers() > 1  # all weights of a worker may be 0
+    return check.check_weights(weights, lambda query: f"weight of query {name(query)}", part=part)
 
 
 def judge_for_training(data: Supplied) -> tuple[Judgments, Weights, int | None]:
@@ -77,6 +77,7 @@ def judge_for_training(data: Supplied) -> tuple[Judgments, Weights, int | None]:
     judgments, weights, top = judge_part(data, training=True)
     # all workers take part in the sum; without weights, the mean is 1
     mean = mean_weight(np.ones(len(judgments.queries)) if weights is None else weights)
+    check.check_weights(np.array([mean]), lambda _: "weight of each query")  # not all are 0
     return judgments, None if weights is None else weights / mean, top
 
 

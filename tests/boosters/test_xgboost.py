@@ -114,10 +114,13 @@ def test_one_query_is_no_missing_query():
         assert (name, value) == ("gap", pytest.approx(skrank.metric("gap")(y, scores)))
 
 
-def test_two_workers_give_the_gradients_and_values_of_one():
+@pytest.mark.parametrize("factor", [1.0, 0.0])  # of the weights of one worker
+def test_two_workers_give_the_gradients_and_values_of_one(factor):
     """The mean of the weights and the highest grade are those of both workers."""
     data, scores = Data(0), np.random.default_rng(0).normal(size=len(Data(0).y)).astype(np.float32)
     data.y[data.qid < 20] = np.minimum(data.y[data.qid < 20], 2)
+    data.query_weight[:20] *= factor
+    data.weight = data.query_weight[data.qid]
     objective = skrank.xgboost.objective("err", tie_order="stable")
     metric = skrank.xgboost.eval_metric("err", "gap@10", max_grade=4)
     geometric = skrank.xgboost.eval_metric(skrank.metric("ap", average="geometric"))
