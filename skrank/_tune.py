@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_consistent_length
 
 from skrank import _validation as check
 from skrank import with_groups
-from skrank._engine.quadratic import MOST_CLASSES
 from skrank._printed import Printed
 from skrank._progress import Bar
 from skrank._progress import progress as progress_bar
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     import optuna
     import pandas as pd
 
+_MOST_GRADES = 64  # distinct labels that GAP trains on, with label 0, which it always counts
 _ROUNDS = 1000  # upper bound; early stopping usually ends training earlier
 # Rows from which several threads train faster. On busy cores, threads of LightGBM wait for each
 # other: a trial on 1,229 rows took 30 s.
@@ -275,8 +275,8 @@ class _Search:
     @property
     def objective(self) -> str:
         """Name of the objective that LightGBM and XGBoost are trained on."""
-        distinct = np.union1d(check.as_vector("y", self.y), [0.0])  # label 0 is always coded
-        graded = len(distinct) <= MOST_CLASSES and np.array_equal(distinct, np.rint(distinct))
+        distinct = np.union1d(check.as_vector("y", self.y), [0.0])
+        graded = len(distinct) <= _MOST_GRADES and np.array_equal(distinct, np.rint(distinct))
         return "gap" if graded or self.metric.first_name == "gap" else "softmax"
 
     @property

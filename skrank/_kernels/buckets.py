@@ -133,9 +133,9 @@ def count_above(slots, low, size, limit):
 def change(tile, t, better, limit, zero):
     """Size of the change of the value if the document in lane t swaps with `better`.
 
-    0 if the value rises as the better document moves down, as that of the Q-measure may. 0 if the
-    rank of the document in the tile is not less than `limit`: the pair does not count. `zero` is 0
-    in the precision of pairs.
+    0 if the value rises as the better document moves down, as that of the Q-measure may: the pull
+    of the pair would lower the value. 0 if the rank of the document in the tile is not less than
+    `limit`: the pair does not count. `zero` is 0 in the precision of pairs.
     """
     rank = tile[t + tiles.RANK]
     delta = better.below - tile[t + BELOW] if rank > better.rank else tile[t + ABOVE] - better.above

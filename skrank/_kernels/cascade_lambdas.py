@@ -55,7 +55,7 @@ def _workspace(first, last, indptr, lists, tables, pairs, wide, out):
     """`ranks` in the precision of pairs, float64 scores by rank, and a tile."""
     longest, real = tiles.longest(first, last, indptr), out.grad.dtype
     # `phi` is longer if the longest query is in another chunk
-    ranks = np.zeros((_N_ROWS, max(longest, FIELD, len(tables.phi))), real)
+    ranks = np.zeros((_N_ROWS, max(longest, len(tables.phi))), real)
     ranks[_PHI_OF, : len(tables.phi)] = tables.phi
     ranks[_PLACE] = np.arange(ranks.shape[1])
     score = np.zeros(longest + LANES)  # loops read past the last document

@@ -30,7 +30,8 @@ ONE_PASS = 0.01  # `row_cost` of a kernel that reads rows once: a row takes abou
 
 MESSAGE = "skrank: compiling loops: the first uses take some seconds (SKRANK_QUIET=1 hides this)"
 
-_OPTIONS = {"nogil": True, "error_model": "numpy"}  # of `numba.njit`
+# Options of `numba.njit`. Nothing calls the functions from C: compiling wrappers would take time.
+_OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 # Without inlining, numba counts references to the arrays that are passed: gradients of lists of 20
 # documents take twice as long.
 _INLINED = _OPTIONS | {"forceinline": True}
@@ -139,8 +140,7 @@ class Kernel:
 
         _register_subroutines()
         try:
-            # nothing calls the function from C: compiling a wrapper for it would take time
-            dispatcher = numba.njit(cache=cache, no_cfunc_wrapper=True, **_OPTIONS)(self.function)
+            dispatcher = numba.njit(cache=cache, **_OPTIONS)(self.function)
             if cache and dispatcher is not self.function:
                 self._use_cache(dispatcher.stats)
         except (RuntimeError, OSError):  # no folder to write to, or damaged files stay on disk
@@ -185,7 +185,7 @@ class Kernel:
 
 
 def _are_being_written(paths):
-    """Whether another process may be about to write the checksum: a file is under 2 s old."""
+    """True if a file is under 2 s old: its process writes the checksum at the end of its call."""
     with suppress(OSError):  # a file has just been removed
         return any(0 <= time.time() - path.stat().st_mtime < 2 for path in paths)
     return False

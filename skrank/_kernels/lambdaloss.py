@@ -69,7 +69,7 @@ def _workspace(first, last, indptr, lists, tables, pairs, wide, out):
     upper document are compared with it, and read zeros.
     """
     longest, real = tiles.longest(first, last, indptr), out.grad.dtype
-    ranks = np.zeros((_N_ROWS, max(longest, FIELD)), real)
+    ranks = np.zeros((_N_ROWS, longest), real)
     ranks[_FALL_OF, :longest] = tables.fall[:longest]
     ranks[_STRETCH_OF, :longest] = tables.stretch[:longest]
     ranks[_EVEN_OF, :longest] = tables.even[:longest]

@@ -139,7 +139,7 @@ def _expect_block(codes, low, high, tables, shift, above, block):
 
 def _workspace(first, last, indptr, lists, first_tie, tables, inverse, out):
     n_classes = len(tables.worth)
-    ranks = np.empty(indptr[last] - indptr[first] + 1, np.uint32)  # enough for the longest list
+    ranks = np.empty(indptr[last] - indptr[first], np.uint32)  # enough for the longest list
     return np.empty(n_classes), np.empty(n_classes), ranks
 
 

@@ -59,8 +59,9 @@ def _exp_single(score, sigma):
     power = _ZERO
     for c in _EXP:
         power = power * rest + c
-    # the bits of 2^whole; callers exclude an overflow (`lambdarank.scale_of`)
-    return power * np.int32((np.int32(whole) + np.int32(127)) << np.int32(23)).view(np.float32)
+    # the bits of 2^whole; callers exclude an overflow, and as scores lie on both sides of 0, an
+    # underflow (`lambdarank.scale_of`)
+    return power * np.int32((np.int32(whole) + 127) << 23).view(np.float32)
 
 
 def _exp_double(score, sigma):
