@@ -202,7 +202,6 @@ _POINTS = """
     judged judged@3
 """
 CATALOGUE = [Point(text) for text in _POINTS.split()]
-every_point = pytest.mark.parametrize("point", CATALOGUE, ids=repr)
 
 
 def trainable(point: Point) -> bool:

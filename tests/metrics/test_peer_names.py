@@ -116,19 +116,14 @@ def test_user_models_have_values_of_cwl_eval(name):
     assert found == pytest.approx(CWL_VALUES[name], abs=1e-12)
 
 
-REFUSED = [
-    (peer, name, entry)
-    for peer, entries in tables().items()
-    for name, entry in entries.items()
-    if not entry.ours and peer != "nickname"
-]
-
-
-@pytest.mark.parametrize(("peer", "name", "refused"), REFUSED)
-def test_refusals_say_why_and_name_the_nearest(peer, name, refused):
-    with pytest.raises(ValueError, match="is not read") as error:
-        skrank.metric(f"{peer}:{name}")
-    assert refused.note in str(error.value)
-    assert refused.example in str(error.value)
-    if refused.example:
-        assert isinstance(skrank.metric(refused.example), skrank.Metric)
+@pytest.mark.parametrize("peer", [peer for peer in tables() if peer != "nickname"])
+def test_refusals_say_why_and_name_the_nearest(peer):
+    for name, entry in tables()[peer].items():
+        if entry.ours:
+            continue
+        with pytest.raises(ValueError, match="is not read") as error:
+            skrank.metric(f"{peer}:{name}")
+        assert entry.note in str(error.value)
+        assert entry.example in str(error.value)
+        if entry.example:
+            assert isinstance(skrank.metric(entry.example), skrank.Metric)
