@@ -1,8 +1,14 @@
-"""`python -m skrank.warmup` leaves nothing to compile for what people do first."""
+"""`python -m skrank.warmup` leaves nothing to compile for what people do first.
 
+It compiles all kernels, which takes minutes: SKRANK_MODES=1 pytest tests/project/test_warmup.py
+"""
+
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from tests.helpers.compiled import NAMES_OF_COMPILED
 
@@ -30,8 +36,11 @@ print(*Compiled.names)
 )
 
 
-def test_first_use_compiles_nothing():
-    command = [sys.executable, "-W", "ignore", "-c", FIRST_USE]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+@pytest.mark.skipif("SKRANK_MODES" not in os.environ, reason="SKRANK_MODES is not set")
+def test_first_use_compiles_nothing(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FIRST_USE], cwd=ROOT, capture_output=True,
+        text=True, check=False, env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout == "\n"
