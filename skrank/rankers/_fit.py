@@ -302,7 +302,8 @@ def trained_start(
 ) -> Start:
     """Train a clone of `init`, an estimator of this kind, or take that of `shared_starts`.
 
-    Its scores are scaled to the standard deviation `scale`; None: they are not scaled.
+    Its scores are scaled to the standard deviation `scale`; None: they are not scaled. Callers
+    share linear starts only, as the estimators of users may draw at random.
     """
     cache, fitted = _SHARED.get() if shared else None, None
     if cache is not None:
@@ -338,8 +339,8 @@ def fit_of(
             check.refuse_params(params, aliases, "objective= of skrank.GroupedRanker")
             check.refuse_loss_params(library, params, metrics=bool(metrics))
         if metrics and (objective is not None or valid is not None):
-            # of no effect, as training replaces `metric` of LightGBM, and `eval_metric` of others
-            names = (*check.METRIC_ALIASES, *check.CUT_OFFS)
+            # training replaces `metric` of LightGBM and `eval_metric` of others
+            names = ("metric", *check.METRIC_ALIASES, *check.CUT_OFFS, "eval_metric")
             check.refuse_params(params, names, "eval_metric= of skrank.GroupedRanker")
     if getattr(estimator, "callbacks", None):  # the caller reads the results of the originals
         estimator.set_params(callbacks=list(ranker.estimator.callbacks))
@@ -381,7 +382,7 @@ class Validator:
             empty = plan.empty if self.weights is None else plan.empty[self.weights > 0]
             if empty.all() or (plan.metric.empty == "nan" and empty.any()):
                 raise ValueError(
-                    f"{name} is NaN and cannot decide when to stop: at least one validation query "
+                    f"{name} cannot decide when to stop: at least one validation query "
                     'of weight above 0, with empty="nan" each, needs a relevant document. Hold out '
                     "other queries, give others as X_val, or choose another metric."
                 )

@@ -300,6 +300,12 @@ UNSUPPORTED = [
     (cat(use_best_model=True), STOPPING | {"early_stopping_rounds": None}, "use_best_model"),
     (lgbm(application="regression"), GAP, "application.*objective="),
     (lgbm(metric_types="map"), GAP, "metric_types.*eval_metric="),
+    (lgbm(metric="map"), GAP, "metric='map'.*eval_metric="),
+    (
+        cat(eval_metric="NDCG"),
+        STOPPING | {"eval_metric": "err"},
+        "eval_metric='NDCG'.*eval_metric=",
+    ),
     (lgbm(eval_at=[5]), GAP, "eval_at.*eval_metric="),
     (lgbm(label_gain=np.arange(5)), GAP, "label_gain.*gain="),
     (lgbm(lambdarank_truncation_level=9), GAP, "truncation_level="),
