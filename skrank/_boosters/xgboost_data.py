@@ -135,7 +135,7 @@ def means(metrics: Sequence[Metric], measured: Measured | None) -> list[float]:
     collective = import_booster("xgboost").collective
     totals = np.zeros((len(metrics), 2))  # sums of weighted values, and of weights
     for metric in metrics:
-        if metric.average in ("geometric", "sum"):  # not a mean, the sums of which workers add
+        if metric.average in ("geometric", "sum"):  # workers add the two sums of a mean
             raise ValueError(
                 f"{metric} cannot be summed over workers: evaluate it on all predictions."
             )

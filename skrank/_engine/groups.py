@@ -52,7 +52,8 @@ class Collection(dict[str, int]):
 
         codes, unique = pd.factorize(np.asarray(ids))
         tops = np.full(len(unique), np.nan)
-        np.fmax.at(tops, codes, check.as_numbers("relevance", labels, "one per row"))
+        column = check.as_numbers("relevance", labels, "one per row").ravel()  # or (n_rows, 1)
+        np.fmax.at(tops, codes, column)
         tops[np.isinf(tops)] = np.nan
         return cls(np.asarray(unique), np.bincount(codes, minlength=len(unique)), tops)
 
@@ -66,16 +67,16 @@ class Collection(dict[str, int]):
         """Highest grade of the collection; None if `part` cannot be a part of it.
 
         pandas keeps attrs when labels are changed, as in ``y > 0``. Such labels are recognised if
-        the highest label of a query is higher, or is lower although all rows of the query are
-        there.
+        the highest label of a query is higher, or is lower although the query has as many rows.
         """
         places = self.places(part.ids)
         if np.any(places < 0) or np.isnan(self.tops).all():
             return None
-        tops, lacks_rows = self.tops[places], part.sizes != self.sizes[places]
+        tops = self.tops[places]
+        resampled = part.sizes != self.sizes[places]  # rows may also be there several times
         same = (part.tops == tops) | (np.isnan(part.tops) & np.isnan(tops))
-        not_higher = ~(part.tops > tops)  # also if one of them is NaN
-        return self.max_grade if np.all(same | (lacks_rows & not_higher)) else None
+        not_higher = ~(part.tops > tops)  # also if one of them is NaN, for lack of labels
+        return self.max_grade if np.all(same | (resampled & not_higher)) else None
 
     def __deepcopy__(self, memo: dict[int, object]) -> Collection:
         return self  # pandas copies attrs with every slice
@@ -240,7 +241,9 @@ def resolve_groups(
     sized = y if y is not None else X
     # n_rows is None if it is unknown: other checks refuse such data
     shape = getattr(sized, "shape", None)
-    n_rows = shape[0] if shape else len(sized) if isinstance(sized, Sized) else None
+    if shape is None and isinstance(sized, Sized):
+        shape = (len(sized),)
+    n_rows = shape[0] if shape else None
     sources: list[tuple[str, np.ndarray]] = []
     for source, ids in (
         ("groups", groups),

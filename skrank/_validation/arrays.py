@@ -239,9 +239,10 @@ def check_same_index(**named: object) -> None:
 
 
 def _without_level(index: Any, other: Any) -> Any:
-    """`index` without the level of queries, if `other` has fewer levels and not this level."""
-    extra = index.nlevels > other.nlevels and LEVEL in index.names
-    return index.droplevel(LEVEL) if extra and LEVEL not in other.names else index
+    """`index` without the level of queries, if `other` has not this level; empty without it."""
+    if LEVEL not in index.names or LEVEL in other.names:
+        return index
+    return index.droplevel(LEVEL) if index.nlevels > 1 else index[:0]
 
 
 def _other_order(index: Any, other: Any) -> int:
@@ -328,12 +329,12 @@ def look_swapped(labels: np.ndarray, scores: np.ndarray) -> bool:
     """True if labels look like scores, and scores like grades.
 
     Most labels are then not whole numbers. Mean grades of several assessors are not whole, either,
-    but they are at least 0, and have few distinct values.
+    but they have few distinct values.
     """
     labels, n_grades = labels[~np.isnan(labels)], _count_grades(scores)
     if not n_grades or 2 * np.count_nonzero(labels != np.rint(labels)) <= len(labels):
         return False
-    return labels.min() < 0 or len(np.unique(labels)) > max(2 * n_grades, len(labels) / 2)
+    return len(np.unique(labels)) > max(2 * n_grades, len(labels) / 2)
 
 
 def warn_swapped(labels: np.ndarray, scores: np.ndarray) -> None:

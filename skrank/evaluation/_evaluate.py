@@ -86,7 +86,7 @@ def systems_of(scores: Any) -> dict[Hashable, Any]:
 
 def by_name(systems: Mapping[Hashable, Any]) -> dict[str, Any]:
     """The scores of systems by their names in messages."""
-    return {SCORES if name is SCORES else f"system {name!r}": systems[name] for name in systems}
+    return {SCORES if name == SCORES else f"system {name!r}": systems[name] for name in systems}
 
 
 def report_of_arrays(
@@ -111,7 +111,7 @@ def report_of_arrays(
     rankings: list[Ranking] = []
     of_columns: list[Hashable] = []
     for system, (name, scores) in zip(systems, named.items(), strict=True):
-        with nullcontext() if name is SCORES else check.about(name):
+        with nullcontext() if name == SCORES else check.about(name):
             several = who == "compare" and np.ndim(scores) == 2
             columns = np.asarray(scores).T if several else [scores]
             if not len(columns):

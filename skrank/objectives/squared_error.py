@@ -38,8 +38,9 @@ class SquaredError(Objective):
         Gain of a document of each label, as in `skrank.metrics.DCG`. Documents that were not
         judged have the gain of label 0.
     max_grade : int, optional
-        Highest grade of the collection, which has the target 1. Default: the highest label of the
-        training data. Not for a sequence or mapping as `gain`, whose highest gain has the target 1.
+        Highest grade of the collection, which has the target 1. Default: that of `with_groups`,
+        else the highest label of the training data. Not for a sequence or mapping as `gain`,
+        whose highest gain has the target 1.
     centered : bool
         Centre the differences of score and target by query.
 

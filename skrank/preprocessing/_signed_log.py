@@ -16,7 +16,7 @@ _SAMPLE_ROWS = 2**13  # from which centers and scales are chosen
 # Other values of the next five constants, most of them half or twice as large, change nDCG@10 of a
 # LinearRanker on the sample of MSLR-WEB (benchmarks/raw_features.py) by -1.0 to 1.7 points, where
 # logarithms gain 6.0 points.
-_PRESENT = 0.01  # columns with a smaller share of values other than 0 (or NaN) are not transformed
+_PRESENT = 0.01  # columns of which a smaller share is NaN or other than 0 are not transformed
 _HEAVY = 5.0  # kurtosis of heavy tails; the normal distribution has 3, the exponential has 9
 _LOWER = 0.9  # a log is used if (kurtosis of logs) / (kurtosis of values) is below this
 _DENSEST = 0.1  # the center is the middle of the shortest interval with this share of the values

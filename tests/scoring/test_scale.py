@@ -91,6 +91,12 @@ def test_parts_have_the_highest_grade_of_the_collection(y):
         assert skrank.metric("err")(part, scores) == skrank.metric("err", max_grade=4)(part, scores)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
+def test_rankers_take_a_frame_of_one_column_and_its_collection(data, y):
+    low = y < 4
+    assert GroupedRanker(Ridge()).fit(data.X[low], y[low].to_frame()).max_grade_ == 4
+
+
 @pytest.mark.filterwarnings("ignore::skrank.CutQueryWarning")
 @pytest.mark.parametrize("missing", [np.nan, pd.NA])  # pd.NA makes an object column
 def test_unjudged_rows_have_no_grade(missing):

@@ -69,6 +69,7 @@ def test_indexes_in_another_order_are_refused_by_fit(ranker):
         ([1, 2, 2], [2, 1, 2], True),
         ([1, 1, 2], [1, 2, 2], False),  # not the same labels: 1 and 2 differ in number
         ([1, "x", 2], ["x", 1, 2], True),
+        (pd.Index([2, 0, 1], name="qid"), range(3), False),  # queries, and numbers of rows
         (
             pd.CategoricalIndex(["a", "b", "c"]),
             pd.CategoricalIndex(list("bac"), list("bcad")),
