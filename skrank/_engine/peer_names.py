@@ -125,10 +125,9 @@ def expand(text: str) -> list[str] | None:
     values = list(usual)
     if suffix:
         values = [suffix] if single else suffix.split(",")
-    if name in ("iprec_at_recall", "Rprec_mult"):
-        values = [
-            f"{float(member):.2f}" if re.fullmatch(_NUMBER, member) else member for member in values
-        ]
+    if name in ("iprec_at_recall", "Rprec_mult"):  # 0.125 stays, which trec_eval prints as 0.12
+        two_decimals = re.compile(r"\d*\.?\d{1,2}", re.ASCII)
+        values = [f"{float(v):.2f}" if two_decimals.fullmatch(v) else v for v in values]
     return [f"{name}_{value}" for value in values]
 
 
@@ -153,9 +152,12 @@ def _read_trec(entry: Entry, name: str, suffix: str) -> str | None:
 # ir_measures --------------------------------------------------------------------------------------
 
 
-def _read_ir_measures(entry: Entry, name: str, inside: str | None, k: str | None) -> str:
+def _read_ir_measures(entry: Entry, name: str, inside: str | None, k: str | None) -> str | None:
     """A name such as ``nDCG(dcg='exp-log2')@10``."""
-    options = dict(re.findall(r"(\w+)\s*=\s*(\{.*?\}|[^,]+?)\s*(?:,|$)", inside or ""))
+    option_pattern = r"\s*(\w+)\s*=\s*(\{.*?\}|[^,]+?)\s*(?:,|$)"
+    options = dict(re.findall(option_pattern, inside or ""))
+    if re.sub(option_pattern, "", inside or "").strip():
+        return None
     ours, changes = entry.ours, {}
     if name != "IPrec":  # in IPrec@0.1, @ is a level of recall
         option = options.pop("cutoff", None)
@@ -174,7 +176,7 @@ def _read_ir_measures(entry: Entry, name: str, inside: str | None, k: str | None
         changes["condensed"] = options.pop("judged_only")
     if "gains" in options:
         changes["gain"] = _gains(options.pop("gains"), ":")
-    if options.get("relative") in ("True", "False"):
+    if name in ("SetP", "SetRelP") and options.get("relative") in ("True", "False"):
         ours = "relative_precision" if options.pop("relative") == "True" else ours
     if name == "SetF" and "beta" in options:  # the square of beta of skrank
         options["beta"] = repr(math.sqrt(float(options["beta"])))
@@ -236,6 +238,9 @@ def _read_catboost(entry: Entry, name: str, inside: str | None) -> str | None:
         return None
     if options.get("denominator") == "Position":
         raise _NotRead("its discount is 1 / rank", "dcg(discount=[1,0.5,0.25],ties=worst)")
+    places = {"type": "{gain}", "border": "{rel}", "decay": "{decay}"}
+    if any(key in options and place not in entry.ours for key, place in places.items()):
+        return None
     # labels above the border are relevant; in skrank, labels of at least `rel`
     border = math.nextafter(float(options.get("border", 0.5)), math.inf)
     ours = entry.ours.format(

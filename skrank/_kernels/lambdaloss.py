@@ -70,9 +70,9 @@ def _workspace(first, last, indptr, lists, tables, pairs, wide, out):
     """
     longest, real = tiles.longest(first, last, indptr), out.grad.dtype
     ranks = np.zeros((_N_ROWS, longest), real)
-    ranks[_FALL_OF, :longest] = tables.fall[:longest]
-    ranks[_STRETCH_OF, :longest] = tables.stretch[:longest]
-    ranks[_EVEN_OF, :longest] = tables.even[:longest]
+    ranks[_FALL_OF] = tables.fall[:longest]
+    ranks[_STRETCH_OF] = tables.stretch[:longest]
+    ranks[_EVEN_OF] = tables.even[:longest]
     ranks[_PLACE] = np.arange(ranks.shape[1])
     step = np.zeros(longest + 2 * FIELD, real)
     step[FIELD + 1 : FIELD + longest] = tables.step[: longest - 1]

@@ -52,7 +52,7 @@ def squared_error(first, last, indptr, lists, target, centered, out):
             squares += residual * residual
             grad[row] = weight[q] * residual
             hess[row] = curvature
-        losses[q] = 0.5 * weight[q] * squares
+        losses[q] = 0.5 * weight[q] * squares if weight[q] > 0 else 0.0  # squares may be inf
 
 
 def _workspace(first, last, indptr, *_):

@@ -134,6 +134,7 @@ def _excess(u: np.ndarray) -> np.ndarray:
 
     Both terms are reduced by their expectation for normal values. The skewness is subtracted only
     at the end of the interval that it lengthens: the opposite tail may exist without being drawn.
+    The bound 0, a free choice, keeps the correction from shortening intervals.
     """
     n, cubes = len(u), float(np.sum(u**3))
     kurtosis = float(np.sum(u**4)) - 3 * (n - 1) / (n * (n + 1))

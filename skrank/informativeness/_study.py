@@ -264,8 +264,8 @@ def study(
 def _parts(judged: pd.DataFrame, runs: dict[str, trec.Run]) -> Iterator[pd.DataFrame]:
     """Yield frames of documents, with their run, qid, label and whether the run retrieved them.
 
-    Each frame has all judged queries of some runs: first the documents that the run retrieved, by
-    rank, then other judged documents of the query.
+    Each frame has all judged queries of some runs, so that all frames have the same labels and
+    codes: first the documents that the run retrieved, by rank, then other judged documents.
     """
     import pandas as pd
 

@@ -53,7 +53,8 @@ class Range:
         return stats.uniform(self.low, self.high - self.low)
 
 
-# The page "Searches in equal time" of the docs measures searches in these ranges.
+# Ranges and grids are chosen freely, around the defaults of the libraries. The page "Searches in
+# equal time" of the docs measures what searches in these ranges find.
 _RATE = Range(0.01, 0.2)
 _SHARE = Range(0.3, 1.0, log=False)
 _L2 = Range(1e-3, 100.0)

@@ -169,9 +169,8 @@ def cutoffs_cut_the_ideal_list(case: Case) -> None:
     decides otherwise.
     """
     metric = case.metric
-    divided = metric.ideal_cutoff != 0 and not metric.strict
     chosen = any(field.name == "normalize" for field in fields(metric))
-    assume(divided and not chosen, "it is not divided by an ideal list")
+    assume(metric.ideal_cutoff != 0 and not chosen, "it is not divided by an ideal list")
     assume(not case.takes("k"), "the definition has cut-offs")
     best = ScoredLists(np.array([3, 3, 2, 1, 1, 0]), -np.arange(6.0), np.zeros(6, int))
     for cut in case.cut:
@@ -231,7 +230,7 @@ def _normalised_sums(plan: Plan, codes: np.ndarray) -> np.ndarray:
 
 
 def swaps_change_it_as_its_tables_say(case: Case) -> None:
-    """The swap delta of the tables equals the difference of values after and before the swap."""
+    """Sums of the tables differ after a swap as values do: `plan.slope()` times as much."""
     rng = np.random.default_rng(0)
     metric = case.metric.on_scale(3)
     for n in (1, 2, 5, 8):
@@ -330,9 +329,9 @@ def check_metric(
     """Test the properties that every metric of skrank has.
 
     Values: ties against all orders of the tied documents, range, ideal lists, cut-offs, the order
-    of rows and queries. Training, if the metric can be trained on: swap deltas against swaps,
-    gradients in both boosters. Use: the name, copies, scorers in cross-validation, the eval metrics
-    of LightGBM and XGBoost, if installed.
+    of rows and queries. Training, if the metric can be trained on: sums of its tables against
+    swaps, gradients in both boosters. Use: the name, copies, scorers in cross-validation, the eval
+    metrics of LightGBM and XGBoost, if installed.
 
     Parameters
     ----------

@@ -34,8 +34,8 @@ _VALUES = {"label": _LABEL, "score": _NUMBER, "distance": _NUMBER}
 def read(source: Source, kind: str, reading: check.Reading) -> tuple[Fields, Where, str | None]:
     """The columns of a file, the names of its rows in messages, and the tag of a run of TREC.
 
-    `reading` says which fields a file without a header has. Otherwise the first bytes or the first
-    line say what the file is: Parquet, a line of TREC, JSON, or the header of a table. Each branch
+    The first bytes or the first line say what the file is: Parquet, JSON, a table, or lines, which
+    have the fields of TREC or those of `reading`, as tables without a header have. Each branch
     sets `table`, the columns, and `where`, which names a row in messages. If columns have the names
     that the file gives them (`has_names`), they get their fields at the end.
     """
@@ -183,8 +183,9 @@ def _csv_rows(text: bytes, separator: str, name: str) -> Iterator[tuple[int, lis
 def _lines(text: bytes, fields: list[str], kind: str, name: str) -> tuple[Fields, Where]:
     """The columns of lines with these fields between white space."""
     tidied = _tidied(text)
-    if kind == "qrels" and b" L" in tidied:  # labels of NTCIR, L0, L1, ...
-        tidied = re.sub(rb"(?m) L(\d+)$", rb" \1", tidied)
+    if "label" in fields and b"L" in tidied:  # labels of NTCIR, L0, L1, ...
+        before = b"[^ \n]+ " * fields.index("label")
+        tidied = re.sub(rb"(?m)^(" + before + rb")L(\d+)(?=[ \n]|\Z)", rb"\1\2", tidied)
     # with a selection of places, polars accepts lines that have more fields
     names, numbers, places = fields, (*_VALUES, "rank"), None
     if "tag" in fields:  # ignores further fields, such as those of the first line
@@ -200,6 +201,7 @@ def _lines(text: bytes, fields: list[str], kind: str, name: str) -> tuple[Fields
     columns = {fields[int(column.name)]: column for column in table}
     if not columns or any(columns[field].null_count() for field in columns.keys() - {"rank"}):
         for number, line in enumerate(text.decode().split("\n"), 1):
+            # polars reads all numbers that `_is_row` accepts
             if (words := _words(line)) and not _is_row(words, fields):
                 raise check.malformed(words, kind, f"{name}, line {number}")
     return columns, partial(_line_of, text, name)

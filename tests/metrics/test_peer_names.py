@@ -51,6 +51,11 @@ def test_values_are_those_of_trec_eval(seed):
             assert mean[name] == pytest.approx(np.exp(logs.mean()), abs=1e-12)
 
 
+def test_levels_with_three_decimals_are_not_rounded():
+    names = expand("iprec_at_recall_0.125,.5")
+    assert names == ["iprec_at_recall_0.125", "iprec_at_recall_0.50"]
+
+
 IRM = ["AP", "AP@7", "AP(rel=2)", "AP(rel=2,judged_only=True)@5", "P@4", "P(rel=3)@10", "R@10",
        "RR", "RR(rel=2)", "Rprec", "Rprec(rel=2)", "Bpref", "Bpref(rel=2)", "infAP", "infAP(rel=2)",
        "Success@3", "Success(rel=3)@3", "nDCG", "nDCG@6", "nDCG(judged_only=True)@6",

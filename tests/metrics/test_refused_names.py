@@ -41,6 +41,12 @@ MALFORMED = [
         ("ir_measures:nDCG(gains=1)", "gains=1"),
         ("ir_measures:nDCG(dcg='log')@10", "log"),
         ("ir_measures:P(relative=yes)@5", "relative"),
+        ("ir_measures:AP(relative=True)", "relative"),
+        *((f"ir_measures:{name}", "AP") for name in ("AP(5)", "AP(rel:2)")),
+        *(
+            (f"catboost:{name}", name)
+            for name in ("NDCG:border=2", "MAP:type=Base", "MRR:decay=.5")
+        ),
         ("relstring", "relstring"),
         ("ndgc", "'ndcg'"),
         *((text, "'ndcg@10'") for text in ("NDCG_10", "ndcg10")),

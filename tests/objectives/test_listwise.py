@@ -45,6 +45,13 @@ def test_centred_squared_error_by_hand():
     assert_allclose(hess, WEIGHTS[QID] * (1 - 1 / sizes), atol=1e-12)
 
 
+def test_the_squared_error_of_a_query_of_weight_0_is_0():
+    judgments = judge(np.array([1.0, 0, 1, 0]), np.array([0, 0, 1, 1]))
+    bound = SquaredError().bind(judgments, np.array([0.0, 1.0]))
+    losses = bound.losses(np.array([1e200, 0, 1, 0]), *np.empty((2, 4)))
+    assert losses.tolist() == [0.0, 0.0]
+
+
 @pytest.mark.parametrize("gain", ["exp2", "linear"])
 def test_softmax_by_hand(gain):
     worth = LABELS if gain == "linear" else 2**LABELS - 1

@@ -147,6 +147,15 @@ def test_ids_keep_their_characters(tmp_path, document):
         assert trec.read_run(tmp_path / name).to_dict() == {"1": {document: 2.0}}, name
 
 
+@pytest.mark.parametrize("place", range(3))
+def test_labels_of_ntcir_may_stand_anywhere(place):
+    words, columns = ["L1", "L2"], ["qid", "docid"]
+    words.insert(place, "L3")
+    columns.insert(place, "label")
+    qrels = trec.read_qrels(io.StringIO(" ".join(words) + "\n"), columns=columns)
+    assert qrels.to_dict() == {"L1": {"L2": 3}}
+
+
 @pytest.mark.parametrize("query", ["{1", "[1", "BZhang"])
 def test_a_query_may_begin_as_another_format_does(query):
     assert run_of(f"{query} Q0 a 1 2 t\n").to_dict() == {query: {"a": 2.0}}
