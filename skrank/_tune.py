@@ -193,7 +193,7 @@ def tune(
     except ImportError:
         raise ImportError("skrank.tune needs Optuna: pip install skrank[tune]") from None
     start = time.monotonic()
-    check.check_number("time_budget", time_budget, 0, 1e9, open_low=True)  # any large number
+    check.check_number("time_budget", time_budget, 0, 1e9, open_low=True)  # 1e9 is a free choice
     check.check_count("cv", cv, "folds of whole queries", least=2)
     chosen = _boosters(boosters)
     measured = scorer(metric).metrics[0]
@@ -216,7 +216,7 @@ def tune(
             "needs no search."
         )
     rng = check.as_random_state("random_state", random_state)
-    seed = int(rng.randint(2**31 - 2**20))  # LightGBM takes seeds below 2**31; any margin
+    seed = int(rng.randint(2**31 - 2**20))  # LightGBM takes seeds below 2**31
     weights = None
     if sample_weight is not None:
         weights = check.as_vector("sample_weight", sample_weight, len(ids))
@@ -365,7 +365,7 @@ class _Search:
 
         begin, n_folds = time.monotonic(), len(self.folds)
         base = self.base(booster)
-        ranker = base.set_params(options=None, **search_space(base).suggest(trial))  # no refit
+        ranker = base.set_params(options=None, **search_space(base).suggest(trial))  # without refit
         values: list[float] = []
         for number, (train, test) in enumerate(self.folds, start=1):
             fitted = clone(ranker).fit(**self._part(train))

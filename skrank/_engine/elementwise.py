@@ -25,5 +25,5 @@ def elementwise(function: Callable[[float], float], values: np.ndarray) -> np.nd
 
 
 def powers(base: float, exponents: np.ndarray) -> np.ndarray:
-    """``base ** exponent`` for a float base from 0 to 1: above 1, an overflow raises an error."""
+    """``base ** exponent`` for a base from 0 to 1. Above 1, an overflow would raise an error."""
     return elementwise(base.__pow__, exponents)

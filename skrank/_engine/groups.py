@@ -73,7 +73,7 @@ class Collection(dict[str, int]):
         if np.any(places < 0) or np.isnan(self.tops).all():
             return None
         tops = self.tops[places]
-        resampled = part.sizes != self.sizes[places]  # rows may also be there several times
+        resampled = part.sizes != self.sizes[places]  # rows are missing, or repeated
         same = (part.tops == tops) | (np.isnan(part.tops) & np.isnan(tops))
         not_higher = ~(part.tops > tops)  # also if one of them is NaN, for lack of labels
         return self.max_grade if np.all(same | (resampled & not_higher)) else None

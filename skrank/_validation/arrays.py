@@ -239,7 +239,7 @@ def check_same_index(**named: object) -> None:
 
 
 def _without_level(index: Any, other: Any) -> Any:
-    """`index` without the level of queries, if `other` has not this level; empty without it."""
+    """`index` without the level of queries if `other` lacks it; empty if it is the only level."""
     if LEVEL not in index.names or LEVEL in other.names:
         return index
     return index.droplevel(LEVEL) if index.nlevels > 1 else index[:0]

@@ -33,7 +33,7 @@ _N_RESAMPLES = 999
 _OUTERMOST = 10  # quantiles with fewer resamples beyond them are extrapolated
 _FEWEST = 5  # draws; with fewer, Student's t is used, because resamples hardly differ
 _MOST = 100  # draws that are resampled individually; more draws are grouped, to bound the time
-_FURTHER = 1.2 ** np.arange(12)  # factors of the ratio for the truth 0: any fine grid from 1 on
+_FURTHER = 1.2 ** np.arange(12)  # factors of the ratio for the truth 0: a free choice, from 1 on
 _LEVELS = np.arange(1, _N_RESAMPLES + 1) / (_N_RESAMPLES + 1)
 _LEAST = float(_LEVELS[_OUTERMOST - 1])
 

@@ -23,7 +23,7 @@ import numpy as np
 
 ESTIMATORS = ("assisted", "lure")
 _ALIKE = 1e-10  # pulls below this part of the mean are rounding errors of equal values
-_FEWEST_TO_ASSIST = 4  # fewest counting draws to fit the slope of "assisted": any small number > 2
+_FEWEST_TO_ASSIST = 4  # fewest draws that count to fit the slope of "assisted": above 2, else free
 # Prior of that slope, chosen freely: middle and half of its range [0, 1]. The largest losses with
 # it are in docs/evidence/active_savings.md, table "worst".
 _MEAN_SLOPE, _DEVIATION_OF_SLOPE = 0.5, 0.5
@@ -63,9 +63,9 @@ class Mean:
     def spread(self) -> float:
         """Standard error for intervals; NaN if unknown.
 
-        The bootstrap resamples pulls, so each is corrected for a fitted slope (HC2); in place of
-        that, `standard_error` has its degrees of freedom. In simulations, both are within 10 % of
-        the root mean squared error, but `standard_error` is 10 to 19 % above it if only 5 count.
+        The bootstrap resamples single pulls. Therefore each pull is corrected for a fitted slope
+        (HC2), and `standard_error` by its degrees of freedom. In simulations, both are within 10 %
+        of the root mean squared error; if 5 draws count, `standard_error` is 10 to 19 % above it.
         """
         if len(self.pull) == 0:
             return math.nan
@@ -146,7 +146,8 @@ def mean_of(
     sums = guesses(known_total, np.where(counts, drawn, 0.0))
     value = float(sums.sum() / mass)
     pull, share = (sums - value * masses) / mass, masses / mass
-    degrees, leverage = k - 1, None  # by k, which is cautious: with a slope, other draws pull too
+    # draws that do not count pull, too, if a slope is fitted: degrees of freedom by k are cautious
+    degrees, leverage = k - 1, None
     if deviation is not None and k >= _FEWEST_TO_ASSIST:
         surplus = guesses(known_deviation, deviation[draws]) / mass
         # the surplus is a plain sum, not a ratio, so that `part` are its weights, not `share`

@@ -105,7 +105,7 @@ def evaluate(
     values, weights, empty = (np.concatenate(array, axis=-1) for array in zip(*arrays, strict=True))
     whole = Measured(values, weights, empty, tuple(chosen.values()))
     numbers = np.sum(sizes, axis=0).tolist()
-    # of the warnings of `skrank.evaluate`, that which needs no rows: no user sees those of workers
+    # other warnings of `skrank.evaluate` need rows; users do not see warnings of workers
     if len(queries) == numbers[0]:  # the number of rows
         check.warn_single_rows(Queries.from_sizes(np.ones(numbers[0], np.int64)))
     return report_of_values(

@@ -46,7 +46,7 @@ class Range:
 
         if isinstance(self.low, bool):
             return list(self.grid)
-        if isinstance(self.low, int):  # about uniform on a logarithmic scale; 15 is any number
+        if isinstance(self.low, int):  # about uniform on a logarithmic scale; 15 is a free choice
             return np.unique(np.rint(np.geomspace(self.low, self.high, 15)).astype(int)).tolist()
         if self.log:
             return stats.loguniform(self.low, self.high)

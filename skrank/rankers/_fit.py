@@ -29,7 +29,7 @@ from skrank.rankers._rows import Part
 
 VALIDATION = "validation"  # name of the validation part in logs
 _DEFAULT_METRIC = "ndcg@10"  # for early stopping of rankers with their own objective
-_ROWS = 100  # training rows on which predictions are compared with margins; any small number
+_ROWS = 100  # training rows on which predictions are compared with margins; a free choice
 
 # linear starts that `shared_starts` has trained, by the hash of their parameters and rows
 _SHARED: ContextVar[dict[str, Estimator] | None] = ContextVar("_SHARED", default=None)

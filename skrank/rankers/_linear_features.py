@@ -158,10 +158,11 @@ def as_matrix(features: Any) -> np.ndarray | csr_matrix:
 def feature_names(transformer: TransformerMixin, n_features: int) -> list[str]:
     try:
         return list(transformer.get_feature_names_out())
-    except (AttributeError, ValueError):  # without names: a step as FunctionTransformer(np.sqrt)
+    except (AttributeError, ValueError):
+        # a step has no names, such as FunctionTransformer(np.sqrt), or two names are equal: a
+        # column is called "site_a" like level "a" of the category "site"
         if getattr(transformer, "verbose_feature_names_out", True):
             return [f"x{number}" for number in range(n_features)]
-    # or names repeat: a column is called "site_a" like level "a" of the category "site"
     transformer.verbose_feature_names_out = True  # of a ColumnTransformer
     return feature_names(transformer, n_features)
 

@@ -29,7 +29,7 @@ from skrank.objectives.base import ObjectiveMixture, metric_of, metric_or_object
 Matrix: TypeAlias = np.ndarray | csr_matrix
 
 _BLOCK = 2**17  # entries of X that are converted or centred at a time
-_ROUNDING = 8 * np.finfo(np.float64).eps  # deviation / mean of constants; 8 is any small number
+_ROUNDING = 8 * np.finfo(np.float64).eps  # deviation / mean of constants; 8 is a free choice
 _LARGEST = 1e140  # of deviations: sums of squares of larger ones may overflow
 # Single precision is enough for the gradient of a smooth mean over queries, and kernels are many
 # times as fast in it. Sums over rows are taken in double precision.

@@ -15,7 +15,7 @@ from skrank._typing import Weights
 from skrank.stats._pairs import ROUNDING, moments, standardised, variance_factors
 
 _CELLS = 2**20  # most numbers in a block of resamples x queries: 8 MB, for the processor's cache
-_ROWS = 1024  # most resamples in a block: any number, but random sign flips depend on it
+_ROWS = 1024  # most resamples in a block: a free choice; random sign flips depend on it
 
 _libraries = functools.cache(ThreadpoolController)  # finding the BLAS libraries takes 10 ms
 

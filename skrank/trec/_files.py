@@ -201,7 +201,7 @@ def _lines(text: bytes, fields: list[str], kind: str, name: str) -> tuple[Fields
     columns = {fields[int(column.name)]: column for column in table}
     if not columns or any(columns[field].null_count() for field in columns.keys() - {"rank"}):
         for number, line in enumerate(text.decode().split("\n"), 1):
-            # polars reads all numbers that `_is_row` accepts
+            # no other value is null: polars reads all numbers that `_is_row` accepts
             if (words := _words(line)) and not _is_row(words, fields):
                 raise check.malformed(words, kind, f"{name}, line {number}")
     return columns, partial(_line_of, text, name)

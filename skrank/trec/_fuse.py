@@ -114,7 +114,7 @@ def fuse(
     """
     check.check_choice("method", method, METHODS)
     check.check_choice("norm", norm, ("auto", *NORMS, None))
-    rrf_k = check.check_number("rrf_k", rrf_k, 0, 1e9)  # any large number
+    rrf_k = check.check_number("rrf_k", rrf_k, 0, 1e9)  # a free choice
     name = check.check_text("name", name, "the name of the fused run")
     if method not in (METHODS[:-1] if weights is None else ("rrf", "weighted_sum")):
         raise ValueError("weights belong to 'weighted_sum', which needs them, and to 'rrf'.")
