@@ -1,7 +1,8 @@
 """Every metric at odd parameter points, each beside its literal definition.
 
-A point is the text that users type; the parameters of the definition are read from it without
-skrank. test_names.py fails for a registered metric that has no point here.
+A point is the text that users type, which stands above the definition (`tested_at`); the parameters
+of the definition are read from it without skrank. test_names.py fails for a registered metric that
+has no point.
 """
 
 import ast
@@ -18,6 +19,7 @@ import pytest
 import skrank
 from skrank.testing import ScoredLists, make_lists
 from tests.helpers import reference as ref
+from tests.helpers.reference.points import LITERALS, TEXTS
 
 Lists, lists = ScoredLists, make_lists
 
@@ -37,18 +39,6 @@ def letor(ranked, *, unretrieved=(), k):
     return 0.0 if value is not None and len(ranked) + len(unretrieved) < k else value
 
 
-def judged(ranked, *, unretrieved=(), k=None):
-    return ref.judged(ranked, k=k) or 0.0
-
-
-def rbp_residual(ranked, *, unretrieved=(), k=None, p=0.8):
-    """Moffat, Zobel 2008: the weight of the unjudged ranks and of all ranks that are not shown."""
-    shown = ref.top(ranked, k)
-    unjudged = sum((1 - p) * p**r for r, label in enumerate(shown) if label is None)
-    return unjudged + p ** len(shown)
-
-
-LITERALS = vars(ref) | {"f1": ref.f_beta, "judged": judged, "rbp_residual": rbp_residual}
 # the sum that a normalised metric divides by its value for the best list
 NUMERATORS = {
     ref.ap: ref.ap_numerator,
@@ -153,55 +143,7 @@ class Point:
 # no closed form for the mean over the orders of ties; the last two enumerate some orders
 STRICT = ("iprec", "iap", "infap", "inst", "bpm", "nearly_err", "compat")
 
-_POINTS = """
-    gap gap@1 gap@3 gap(normalize=ideal)@3 gap(normalize=ideal)@100 gap(max_grade=5)
-        gap(thresholds=[0.2,0.5,0.3]) gap(thresholds=[0,1,0])@2
-        gap(thresholds=[0.5,0,0.5],fractional=interp) gap(condensed=True)@2
-    ap ap@2 ap(normalize=ideal)@2 ap(normalize=retrieved)@2 ap(normalize=retrieved,rel=2)@5
-        ap(rel=2) ap(rel=2.5,condensed=True)
-    ndcg ndcg@1 ndcg@3 ndcg@100 ndcg(gain=linear)@3 ndcg(gain=[0,1,3,10])
-        ndcg(gain={0:0,1:0.5,2:0.5,3:4})@2 ndcg(condensed=True)@2 ndcg(discount=jk,base=2)
-        ndcg(discount=jk,base=3)@3 ndcg(discount=letor) ndcg(discount=letor)@4
-        ndcg(discount=romip) ndcg(discount=[1,0.5,0.5,0.1])
-    dcg dcg(gain=linear)@2 dcg(discount=letor)
-    cg cg(gain=linear)@2
-    precision precision@1 precision@3 precision(rel=2)@4 precision(normalize=shown)@3
-        precision(condensed=True)@3
-    recall recall@3 recall(rel=2)@2 f1 f1@3 f1(beta=2)@2
-    success success@2 success(rel=2)@1
-    r_precision r_precision(rel=2) r_precision(multiple=0.35) r_precision(multiple=1.6,rel=2)
-    set_ap set_ap(rel=2)@3
-    relative_precision relative_precision@2 relative_precision(rel=2)@4
-    utility utility(weights=[2,-1,-0.5,0.25])@3 utility(weights=[1,0,0,1],n_documents=9)
-    accuracy accuracy@3 error@3 error(rel=2)@1
-    rr rr@2 rr(rel=2) rr(ruler=trec) rr(ruler=romip)@3 rr(ruler=[1,0.25,0.25]) rr(condensed=True)
-    err err@2 err(max_grade=4)@3 err(condensed=True) err(gain=linear)@4
-    nerr nerr(gain=linear)@4 nerr@2 nerr(max_grade=4)@3
-    pfound pfound@3 pfound(p_rel=yandex,p_break=0.3)
-        pfound(p_rel={0:0,1:0.2,2:0.4,3:1},p_break=0.5)
-    rbp rbp(p=0.5)@3 rbp(p=0.95,gain=exp2,max_grade=4) rbp(p=0) rbp(rel=2) rbp(p=0.5,rel=1)@3
-        rbp_residual rbp_residual(p=0.5)@2
-    q q(beta=0) q(beta=10)@3 q(gain=exp2,normalize=ideal)@2
-    bpref bpref(variant=romip) bpref(variant='10') bpref(variant=n) bpref(variant=relative,rel=2)
-        bpref(variant=old)
-    rpref rpref(variant=n) rpref(variant=relative,gain=exp2)
-    iprec(recall=0.5) iprec(recall=0,rel=2) iprec(recall=0.7)
-        iprec(recall=0.3,rounding=trec_eval9) iprec(recall=0.3,rounding=trec_eval10)
-    iap iap(levels=[0.25,0.75],rel=2) iap(levels=[0.3],rounding=trec_eval9)
-        iap(levels=[0.3,1],rounding=trec_eval10)
-    infap infap(rel=2) num_q num_ret num_ret@2
-    num_rel num_rel(rel=2) num_rel_ret num_rel_ret(rel=2)@2
-    num_nonrel_judged_ret num_nonrel_judged_ret(rel=2)@3
-    sdcg sdcg@3 sdcg(gain=exp2,max_grade=4)@5 sdcg(condensed=True)@2
-    insq insq(T=2.5)@3 insq(gain={0:0,1:0.5,2:0.5,3:4})
-    inst inst(T=0.5)@4 inst(T=3,gain=exp2,max_grade=4)
-    bpm bpm@3 bpm(T=2.5)@20
-    nearly_err nearly_err(patience=all,max_grade=4)@5 nearly_err(patience=rank)@3
-        nearly_err(p=0.5) nearly_err(patience=insq,T=2)
-    compat compat(p=0.5) compat(normalize=False) compat(p=0,condensed=True)
-    judged judged@3
-"""
-CATALOGUE = [Point(text) for text in _POINTS.split()]
+CATALOGUE = [Point(text) for text in TEXTS]
 
 
 def trainable(point: Point) -> bool:

@@ -7,6 +7,7 @@ that the user reads at most, which says with what probability the user goes on.
 import math
 
 from tests.helpers.reference.binary import gain_of, judged_labels, top
+from tests.helpers.reference.points import tested_at
 
 DEPTH = 1000
 
@@ -35,9 +36,10 @@ def padded(gains, depth):
     return known + [0.0] * (depth - len(known))
 
 
-def user(model):
-    """The metric of a user model; its parameters are those of the model."""
+def user(texts, model):
+    """The metric of a user model, tested at `texts`; its parameters are those of the model."""
 
+    @tested_at(texts)
     def metric(ranked, *, unretrieved=(), k=None, gain="linear", max_grade, **parameters):
         everything = judged_labels(ranked, unretrieved)
         if all(gain_of(label, gain) <= 0 for label in everything):
@@ -81,8 +83,15 @@ def nearly_err_model(rank, here, so_far, patience="rbp", p=0.9, T=1.0):
     return goes_on[patience] * (1 - here)
 
 
-sdcg, insq, inst, bpm = map(user, (sdcg_model, insq_model, inst_model, bpm_model))
-nearly_err = user(nearly_err_model)
+sdcg = user("sdcg sdcg@3 sdcg(gain=exp2,max_grade=4)@5 sdcg(condensed=True)@2", sdcg_model)
+insq = user("insq insq(T=2.5)@3 insq(gain={0:0,1:0.5,2:0.5,3:4})", insq_model)
+inst = user("inst inst(T=0.5)@4 inst(T=3,gain=exp2,max_grade=4)", inst_model)
+bpm = user("bpm bpm@3 bpm(T=2.5)@20", bpm_model)
+nearly_err = user(
+    "nearly_err nearly_err(patience=all,max_grade=4)@5 nearly_err(patience=rank)@3 "
+    "nearly_err(p=0.5) nearly_err(patience=insq,T=2)",
+    nearly_err_model,
+)
 
 
 def overlap(one, other, p, depth):
@@ -91,6 +100,7 @@ def overlap(one, other, p, depth):
     return shared / sum(p ** (d - 1) for d in range(1, depth + 1))
 
 
+@tested_at("compat compat(p=0.5) compat(normalize=False) compat(p=0,condensed=True)")
 def compat(ranked, *, unretrieved=(), p=0.95, normalize=True):
     """Clarke, Vtyurina, Smucker 2021: the overlap with the most similar ideal ranking."""
     labels = dict(enumerate([*ranked, *unretrieved]))
