@@ -236,10 +236,7 @@ class Metric(Parameterised, ABC):
 
 
 class DividedByIdeal:
-    """Mixin of metrics that are divided by their best list, cut as `normalize` says.
-
-    `normalize` is "all" or "ideal": a parameter, or an attribute of the class.
-    """
+    """Mixin of metrics with a parameter `normalize`, which says how their best list is cut."""
 
     normalize: str
     k: int | None

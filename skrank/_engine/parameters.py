@@ -20,29 +20,29 @@ Check = Callable[[str, Any], object]
 _CHECK = "check"  # key of the metadata of a field
 
 
-def named_field(default: T, check_value: Check) -> T:
+def _named(default: T, check_value: Check) -> T:
     """A parameter with the check ``check_value(name, value)``."""
     return dataclasses.field(default=default, metadata={_CHECK: check_value})
 
 
 def parameter(default: T, check_value: Callable[[Any], object]) -> T:
     """A parameter with the check ``check_value(value)``, whose errors name the parameter."""
-    return named_field(default, lambda _, value: check_value(value))
+    return _named(default, lambda _, value: check_value(value))
 
 
 def choice(default: T, choices: Sequence[object]) -> T:
     """One of some values."""
-    return named_field(default, partial(check.check_choice, choices=choices))
+    return _named(default, partial(check.check_choice, choices=choices))
 
 
 def flag(default: T) -> T:
     """True or False."""
-    return named_field(default, check.check_flag)
+    return _named(default, check.check_flag)
 
 
 def count(default: T, meaning: str) -> T:
     """A whole number of at least 1; `meaning`, such as "the number of orders", is for errors."""
-    return named_field(default, partial(check.check_count, meaning=meaning))
+    return _named(default, partial(check.check_count, meaning=meaning))
 
 
 def number(default: float, low: float, high: float, *, open_low: bool = False) -> float:
@@ -50,7 +50,7 @@ def number(default: float, low: float, high: float, *, open_low: bool = False) -
 
     The upper bound 1e6 of several parameters is a free choice, far from overflow and cancellation.
     """
-    return named_field(default, partial(check.check_number, low=low, high=high, open_low=open_low))
+    return _named(default, partial(check.check_number, low=low, high=high, open_low=open_low))
 
 
 class Parameterised:

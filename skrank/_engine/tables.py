@@ -13,8 +13,10 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.elementwise import elementwise
 from skrank._engine.judgments import Judgments
-from skrank._engine.parameters import named_field
 from skrank._engine.queries import RankedCodes
+
+# Gains of labels: the name of a formula, the gains of 0, 1, 2, ..., or the gain of each label.
+Gain = str | Sequence[float] | Mapping[float, float]
 
 
 class Scale:
@@ -42,13 +44,13 @@ class Scale:
         self.labels, self.max_grade = judgments.labels, max_grade
         self.longest = judgments.queries.longest
         self.unjudged, self.condensed = judgments.n_labels, metric.condensed
-        self._judgments, self._reads_judgments = judgments, metric.reads_judgments
+        self._judgments, self._metric = judgments, metric
         self.cacheable = not metric.reads_judgments
 
     @property
     def judgments(self) -> Judgments:
         """Labels of the documents of each query, for metrics with `reads_judgments`."""
-        if not self._reads_judgments:
+        if not self._metric.reads_judgments:
             raise TypeError(
                 "tables() of this metric read the judgments of queries: set reads_judgments = True "
                 "in its class, so that tables are not cached for other queries."
@@ -73,6 +75,21 @@ class Scale:
         """As `place`, but None if no document has the code. After a call, tables are not cached."""
         self.cacheable = False
         return self._judgments.row_of(code)
+
+    def gains(self, gain: Gain) -> np.ndarray:
+        """Gain of each code, for a parameter with the check `check_gain`."""
+        gains = gains_of(gain, self.labels, self)
+        if self.condensed:
+            gains[self.unjudged :] = 0.0  # the best list has judged documents only, too
+        return gains
+
+    def shares(self, gain: Gain, *, added: float = 0) -> np.ndarray:
+        """Gain of each code, divided by the sum of that of the highest grade and `added`."""
+        check.check_grades(self.labels, self.max_grade, self._metric, self.place)
+        divisor = gains_of(gain, np.array([float(self.max_grade)]))[0] + added
+        if divisor == 0:
+            raise ValueError(f"{self._metric}: the highest grade, {self.max_grade}, has gain 0.")
+        return self.gains(gain) / divisor
 
     def totals(self, worth: np.ndarray) -> np.ndarray:
         """Sum of ``worth[code]`` over the documents of each query."""
@@ -192,60 +209,20 @@ def at_rank(rank: np.ndarray, values: Sequence[float]) -> np.ndarray:
     return np.interp(rank, np.arange(1, len(values) + 1), values, right=0.0)
 
 
-Gain = str | Sequence[float] | Mapping[float, float]
-
-
-def gain_parameter(default: Gain) -> Gain:
-    """A parameter of a metric or an objective: the gain of each label, for `gain_per_code`."""
-    return named_field(default, _check_gain)
-
-
-def _check_gain(name: str, gain: Gain) -> Any:
-    """Normal form of a gain: "exp2", "linear", gains of 0, 1, ..., or pairs (label, gain)."""
-    if isinstance(gain, str):
-        return check.check_choice(name, gain, ("exp2", "linear"))
-    pairs = isinstance(gain, tuple) and any(isinstance(item, tuple) for item in gain)
-    if hasattr(gain, "keys") or pairs:  # a mapping, or a Series with labels as its index
-        checked = check.check_mapping(name, gain)
-        check.check_gains(name, [value for _, value in checked])
-        return checked
-    numbers = check.check_numbers(name, gain)
-    check.check_gains(name, numbers)
-    return numbers
-
-
 def gains_by_label(gain: Any) -> dict[float, float]:
     """The gains of labels, ascending, for a checked gain that is not a name."""
     return dict(gain if isinstance(gain[0], tuple) else enumerate(gain))
 
 
-def gain_per_code(
-    gain: Any, labels: np.ndarray, data: Scale | Judgments | None = None, *, name: str = "gain"
-) -> np.ndarray:
-    """Gain of each label, for a parameter that `gain_parameter` has made.
+def gains_of(gain: Any, labels: np.ndarray, data: Scale | Judgments | None = None) -> np.ndarray:
+    """Gain of each label, for a parameter with the check `check_gain`.
 
-    `data` has the rows of labels. A label that occurs in no row needs no gain. `name`, that of the
-    parameter, is for errors.
+    `data` has the rows of labels. A label that occurs in no row needs no gain.
     """
     if gain == "exp2":
-        check.check_exponent(f"{name}=exp2", labels, None if data is None else data.place)
+        check.check_exponent("gain=exp2", labels, None if data is None else data.place)
         return elementwise(math.exp2, labels) - 1
     if gain == "linear":
         return labels.astype(np.float64)
     place = None if data is None else data.row_of
-    gains = check.look_up(name, gains_by_label(gain), labels, place)
-    if isinstance(data, Scale) and data.condensed:
-        gains[data.unjudged :] = 0.0  # the best list has judged documents only, too
-    return gains
-
-
-def gain_shares(metric: object, gain: Gain, scale: Scale, *, added: float = 0) -> np.ndarray:
-    """Gain of each code, divided by the sum of that of the highest grade and `added`.
-
-    `metric` is for errors.
-    """
-    check.check_grades(scale.labels, scale.max_grade, metric, scale.place)
-    divisor = gain_per_code(gain, np.array([float(scale.max_grade)]))[0] + added
-    if divisor == 0:
-        raise ValueError(f"{metric}: the gain of {scale.max_grade}, the highest grade, is 0.")
-    return gain_per_code(gain, scale.labels, scale) / divisor
+    return check.look_up("gain", gains_by_label(gain), labels, place)

@@ -280,6 +280,17 @@ def check_gains(parameter: str, gains: Sequence[float]) -> None:
         )
 
 
+def check_gain(gain: Any) -> Any:
+    """Normal form of a gain: "exp2", "linear", gains of 0, 1, ..., or pairs (label, gain)."""
+    if isinstance(gain, str):
+        return check_choice("gain", gain, ("exp2", "linear"))
+    pairs = isinstance(gain, tuple) and any(isinstance(item, tuple) for item in gain)
+    by_label = hasattr(gain, "keys") or pairs  # a mapping, or a Series with labels as its index
+    checked: Any = check_mapping("gain", gain) if by_label else check_numbers("gain", gain)
+    check_gains("gain", [value for _, value in checked] if by_label else checked)
+    return checked
+
+
 def check_range(parameter: str, value: Any) -> tuple[float, float]:
     """A pair of the lowest and the highest value, which may be infinite."""
     with suppress(TypeError, ValueError):

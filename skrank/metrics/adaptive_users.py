@@ -14,7 +14,7 @@ from skrank._engine.names import register
 from skrank._engine.parameters import choice, number, parameter
 from skrank._engine.queries import RankedCodes
 from skrank._engine.strict import strict_values
-from skrank._engine.tables import Scale, Tables, gain_shares
+from skrank._engine.tables import Scale, Tables
 from skrank._kernels import readers
 from skrank._kernels.readers import Reader
 from skrank.metrics._from_function import GenericTables, ListMetric
@@ -65,7 +65,7 @@ class ReaderModel(UserModel):
 
     def tables(self, scale: Scale, k: int | None) -> Tables:
         """Input of the compiled loop of this metric."""
-        return ReaderTables(self.kernel, gain_shares(self, self.gain, scale), self.limit, self.T)
+        return ReaderTables(self.kernel, scale.shares(self.gain), self.limit, self.T)
 
 
 @register("inst")
@@ -214,7 +214,7 @@ class NearlyERR(UserModel, ListMetric):
 
     def tables(self, scale: Scale, k: int | None) -> GenericTables:
         """Tables whose function is the mean gain of a list."""
-        rank, gain = np.arange(1.0, self.limit + 1), gain_shares(self, self.gain, scale)
+        rank, gain = np.arange(1.0, self.limit + 1), scale.shares(self.gain)
         goes_on = {  # products of c_i
             "all": np.ones_like(rank), "rank": 1 / rank, "rbp": powers(self.p, rank - 1),
             "insq": insq_weights(self.T)(rank),

@@ -11,7 +11,7 @@ from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import choice, parameter
 from skrank._engine.preference import PreferenceTables
-from skrank._engine.tables import Gain, Scale, gain_parameter, gain_shares
+from skrank._engine.tables import Gain, Scale
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +137,7 @@ class RPref(PreferenceMetric):
     """
 
     variant: str = choice("relative2", ("relative2", "n", "relative"))
-    gain: Gain = gain_parameter("linear")
+    gain: Gain = parameter("linear", check.check_gain)
     max_grade: int | None = parameter(None, check.check_max_grade)
 
     @property
@@ -148,7 +148,7 @@ class RPref(PreferenceMetric):
     def tables(self, scale: Scale, k: int | None) -> PreferenceTables:
         """Gain shares, and the penalty of each pair of labels: (g - g') / g if g' < g, else 0."""
         check.check_few_labels(self.first_name, scale.labels)
-        share = gain_shares(self, self.gain, scale)
+        share = scale.shares(self.gain)
         missing = np.subtract.outer(share, share)
         lack = np.divide(missing, share[:, None], out=np.zeros_like(missing), where=missing > 0)
         missing_gain = scale.totals((1 - share) * scale.judged)

@@ -10,11 +10,11 @@ import numpy as np
 
 from skrank import _validation as check
 from skrank._engine.elementwise import elementwise
-from skrank._engine.metric import Counts, DividedByIdeal, Metric, Values
+from skrank._engine.metric import Counts, Metric, Values
 from skrank._engine.names import register
 from skrank._engine.parameters import number, parameter
 from skrank._engine.quadratic import QuadraticTables
-from skrank._engine.tables import Gain, Scale, at_rank, discounts, gain_parameter, gain_per_code
+from skrank._engine.tables import Gain, Scale, at_rank, discounts
 
 
 @register("cg")
@@ -45,12 +45,11 @@ class CG(Metric):
     value_range = (0.0, math.inf)
     orderless = True
 
-    gain: Gain = gain_parameter("exp2")
+    gain: Gain = parameter("exp2", check.check_gain)
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """Gain by label; all ranks up to the cut-off weigh 1."""
-        gain = gain_per_code(self.gain, scale.labels, scale)
-        return QuadraticTables(gain, discounts(np.ones_like, scale.longest, k))
+        return QuadraticTables(scale.gains(self.gain), discounts(np.ones_like, scale.longest, k))
 
 
 DISCOUNTS = ("log2", "jk", "letor", "romip")
@@ -104,7 +103,7 @@ class DCG(Metric):
 
     value_range = (0.0, math.inf)
 
-    gain: Gain = gain_parameter("exp2")
+    gain: Gain = parameter("exp2", check.check_gain)
     discount: Discount = parameter("log2", _check_discount)
     base: float = number(2.0, 1, 1e6, open_low=True)
 
@@ -124,7 +123,7 @@ class DCG(Metric):
 
     def tables(self, scale: Scale, k: int | None) -> QuadraticTables:
         """Gain by label, and discount by rank."""
-        gain = gain_per_code(self.gain, scale.labels, scale)
+        gain = scale.gains(self.gain)
         return QuadraticTables(gain, discounts(self.discount_at, scale.longest, k))
 
     def values(self, sums: Counts, shown: Counts, relevant: Counts, total: Counts) -> Values:
@@ -140,7 +139,7 @@ class DCG(Metric):
 
 @register("ndcg")
 @dataclass(frozen=True, kw_only=True)
-class NDCG(DividedByIdeal, DCG):
+class NDCG(DCG):
     r"""Normalised discounted cumulated gain: DCG@k divided by the highest possible DCG@k.
 
     .. math:: nDCG@k = \frac{DCG@k}{\max DCG@k}, \quad
@@ -179,4 +178,8 @@ class NDCG(DividedByIdeal, DCG):
     """
 
     value_range = (0.0, 1.0)
-    normalize = "ideal"
+
+    @property
+    def ideal_cutoff(self) -> int | None:
+        """The best list is cut at the same rank."""
+        return self.k

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from skrank import _validation as check
 from skrank._engine.cascade import CascadeTables
-from skrank._engine.metric import DividedByIdeal, Metric
+from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import parameter
-from skrank._engine.tables import Gain, Scale, discounts, gain_parameter, gain_shares
+from skrank._engine.tables import Gain, Scale, discounts
 
 
 @register("err")
@@ -47,18 +47,18 @@ class ERR(Metric):
     0.9388020833333334
     """
 
-    gain: Gain = gain_parameter("exp2")
+    gain: Gain = parameter("exp2", check.check_gain)
     max_grade: int | None = parameter(None, check.check_max_grade)
 
     def tables(self, scale: Scale, k: int | None) -> CascadeTables:
         """Probability rho of each distinct label, and 1 / rank."""
-        stop = gain_shares(self, self.gain, scale, added=1)
+        stop = scale.shares(self.gain, added=1)
         return CascadeTables(stop, discounts(lambda rank: 1 / rank, scale.longest, k))
 
 
 @register("nerr")
 @dataclass(frozen=True, kw_only=True)
-class NERR(DividedByIdeal, ERR):
+class NERR(ERR):
     r"""Normalised expected reciprocal rank: ERR@k divided by the highest possible ERR@k.
 
     .. math:: nERR@k = \frac{ERR@k}{\max ERR@k}
@@ -83,4 +83,7 @@ class NERR(DividedByIdeal, ERR):
     1.0
     """
 
-    normalize = "ideal"
+    @property
+    def ideal_cutoff(self) -> int | None:
+        """The best list is cut at the same rank."""
+        return self.k

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skrank import _validation as check
 from skrank._engine.metric import DividedByIdeal, Metric
 from skrank._engine.names import register
-from skrank._engine.parameters import choice, number
+from skrank._engine.parameters import choice, number, parameter
 from skrank._engine.quadratic import PairWorth, QuadraticTables
-from skrank._engine.tables import Gain, Scale, discounts, gain_parameter, gain_per_code
+from skrank._engine.tables import Gain, Scale, discounts
 from skrank._engine.threads import run_chunks
 from skrank._kernels import labels
 
@@ -56,7 +57,7 @@ class QMeasure(DividedByIdeal, Metric):
     """
 
     beta: float = number(1.0, 0, 1e6)
-    gain: Gain = gain_parameter("linear")
+    gain: Gain = parameter("linear", check.check_gain)
     normalize: str = choice("all", ("all", "ideal"))
 
     reads_judgments = True
@@ -68,7 +69,7 @@ class QMeasure(DividedByIdeal, Metric):
         r: a document at rank r adds blend w_r, and two documents add (blend of the upper one) w_r,
         with r the rank of the lower one.
         """
-        gain = gain_per_code(self.gain, scale.labels, scale)
+        gain = scale.gains(self.gain)
         relevant = (gain > 0).astype(np.float64)
         blend = relevant + self.beta * gain
         weights = self._weights(gain, scale, k)

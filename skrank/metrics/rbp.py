@@ -12,7 +12,7 @@ from skrank._engine.metric import Counts, Metric, Values
 from skrank._engine.names import register
 from skrank._engine.parameters import parameter
 from skrank._engine.quadratic import QuadraticTables
-from skrank._engine.tables import Gain, Scale, discounts, gain_parameter, gain_shares
+from skrank._engine.tables import Gain, Scale, discounts
 
 
 @register("rbp")
@@ -56,7 +56,7 @@ class RBP(Metric):
     """
 
     p: float = parameter(0.8, check.check_persistence)
-    gain: Gain = gain_parameter("linear")
+    gain: Gain = parameter("linear", check.check_gain)
     max_grade: int | None = parameter(None, check.check_max_grade)
     rel: float | None = parameter(None, check.check_rel)
 
@@ -78,7 +78,7 @@ class RBP(Metric):
         weights = persistence_weights(self.p, scale.longest, k)
         if self.rel is not None:
             return QuadraticTables((scale.labels >= self.rel).astype(np.float64), weights)
-        return QuadraticTables(gain_shares(self, self.gain, scale), weights)
+        return QuadraticTables(scale.shares(self.gain), weights)
 
 
 def persistence_weights(p: float, longest: int, k: int | None) -> np.ndarray:

@@ -21,7 +21,7 @@ from skrank._engine.metric import Metric
 from skrank._engine.names import register
 from skrank._engine.parameters import number, parameter
 from skrank._engine.quadratic import QuadraticTables
-from skrank._engine.tables import Gain, Scale, gain_parameter, gain_shares
+from skrank._engine.tables import Gain, Scale
 
 DEPTH = 1000  # without a cut-off, a user reads at most so many ranks, as in cwl_eval
 _MOST_RANKS = 1_000_000  # largest cut-off: there is an array of weights of so many ranks
@@ -40,7 +40,7 @@ class UserModel(Metric):
     `tables` use `limit` in place of k: their k is that of the metric, as no best list divides.
     """
 
-    gain: Gain = gain_parameter("linear")
+    gain: Gain = parameter("linear", check.check_gain)
     max_grade: int | None = parameter(None, check.check_max_grade)
 
     @property
@@ -56,7 +56,7 @@ class UserModel(Metric):
         weights = weigh(np.arange(1.0, self.limit + 1))
         read = (weights / weights.sum())[: scale.longest]
         by_rank = np.pad(read, (0, scale.longest - len(read)))
-        return QuadraticTables(gain_shares(self, self.gain, scale), by_rank)
+        return QuadraticTables(scale.shares(self.gain), by_rank)
 
 
 @register("insq")

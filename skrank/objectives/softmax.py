@@ -9,7 +9,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import flag, parameter
-from skrank._engine.tables import Gain, gain_parameter, gain_per_code
+from skrank._engine.tables import Gain, gains_of
 from skrank._kernels import listwise
 from skrank._typing import Weights
 from skrank.objectives._bound import BoundFunction, fill_by
@@ -67,7 +67,7 @@ class Softmax(Objective):
     name = "softmax"
     by_query = True
 
-    gain: Gain = gain_parameter("exp2")
+    gain: Gain = parameter("exp2", check.check_gain)
     _: KW_ONLY
     random_gains: bool = flag(False)
     random_state: int = parameter(0, check.check_random_state)
@@ -79,7 +79,7 @@ class Softmax(Objective):
 
     def gains(self, judgments: Judgments) -> np.ndarray:
         """Gain of each label."""
-        return gain_per_code(self.gain, judgments.labels, judgments)
+        return gains_of(self.gain, judgments.labels, judgments)
 
     def bind(
         self, judgments: Judgments, weights: Weights = None, *, max_grade: int | None = None

@@ -10,7 +10,7 @@ import numpy as np
 from skrank import _validation as check
 from skrank._engine.judgments import Judgments
 from skrank._engine.parameters import flag, parameter
-from skrank._engine.tables import Gain, gain_parameter, gain_per_code, gains_by_label
+from skrank._engine.tables import Gain, gains_by_label, gains_of
 from skrank._kernels import listwise
 from skrank._typing import Weights
 from skrank.objectives._bound import BoundFunction, fill_by
@@ -80,7 +80,7 @@ class SquaredError(Objective):
     by_query = True
     is_function = True
 
-    gain: Gain = gain_parameter("exp2")
+    gain: Gain = parameter("exp2", check.check_gain)
     _: KW_ONLY
     max_grade: int | None = parameter(None, check.check_max_grade)
     centered: bool = flag(False)
@@ -101,11 +101,11 @@ class SquaredError(Objective):
     def targets(self, judgments: Judgments, max_grade: int) -> np.ndarray:
         """Target of each code, in [0, 1]: the score that a document with this label should have."""
         labels = judgments.labels
-        by_label = gain_per_code(self.gain, labels, judgments)
+        by_label = gains_of(self.gain, labels, judgments)
         if not isinstance(self.gain, str):
             return by_label / _highest(self.gain)
         check.check_grades(labels, max_grade, "SquaredError")
-        return by_label / gain_per_code(self.gain, np.array([max_grade]))
+        return by_label / gains_of(self.gain, np.array([max_grade]))
 
     def bind(
         self, judgments: Judgments, weights: Weights = None, *, max_grade: int | None = None

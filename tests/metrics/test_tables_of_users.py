@@ -111,7 +111,7 @@ class OfSizes(OfTables):
     [
         (OfGrades(), ValueError, "label 3"),
         (OfSizes(), TypeError, "reads_judgments"),
-        (skrank.metric("rbp", gain=[0, 0, 0, 0]), ValueError, r"rbp.*gain of 3"),
+        (skrank.metric("rbp", gain=[0, 0, 0, 0]), ValueError, r"rbp.*grade, 3"),
         (skrank.metric("utility", n_documents=2), ValueError, "n_documents=2.* 3 documents"),
     ],
 )
