@@ -80,6 +80,8 @@ class LambdaLoss(PairObjective):
                 f"LambdaLoss has weights for ndcg and dcg, not for {self.metric}: LambdaRank takes "
                 "any metric."
             )
+        if self.mu != 10 and self.weights == "ndcg_loss2":
+            raise ValueError(f"mu={self.mu} has no effect on weights='ndcg_loss2': leave it out.")
 
     def bind(
         self, judgments: Judgments, weights: Weights = None, *, max_grade: int | None = None

@@ -83,6 +83,7 @@ REFUSED = [
     (LambdaRank, "random_state", 0.5),
     (LambdaLoss, "mu", -1),
     (LambdaLoss, "weights", "loss1"),
+    (partial(LambdaLoss, weights="ndcg_loss2"), "mu", 3),
     *((LambdaLoss, "metric", name) for name in ("gap", "err", "rbp")),
     (Softmax, "random_gains", 2),
     (Softmax, "gain", "log"),
