@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike
 
 from skrank import _validation as check
 from skrank._boosters import adapters
-from skrank._engine.judgments import Judgments
-from skrank._typing import Weights
 from skrank.metrics import Metric
 from skrank.objectives import Objective
 
@@ -75,7 +73,7 @@ def objective(x: str | Metric | Objective, **lambdarank_options: object) -> _Lig
     array([0, 1, 2, 3])
     """
     adapters.import_booster("lightgbm")
-    return _LightGBMObjective(adapters.objective_of(x, **lambdarank_options))
+    return _LightGBMObjective(x, **lambdarank_options)
 
 
 def eval_metric(*metrics: str | Metric, max_grade: int | None = None) -> _LightGBMMetric:
@@ -186,7 +184,9 @@ def _read(
     dataset: lightgbm.Dataset = preds_or_dataset
     labels, max_grade = np.asarray(dataset.get_label()), _highest_training_grade(dataset)
     sizes, weights = _array(dataset.get_group()), _array(dataset.get_weight())
-    return y_true_or_preds, adapters.Supplied(dataset, labels, sizes, weights, max_grade)
+    return y_true_or_preds, adapters.Supplied(
+        dataset, labels, sizes, weights, max_grade, source="the lightgbm.Dataset"
+    )
 
 
 def _array(values: ArrayLike | None) -> np.ndarray | None:
@@ -210,13 +210,9 @@ def _highest_training_grade(dataset: lightgbm.Dataset) -> int:
     return check.highest_grade(np.asarray(dataset.get_label()))
 
 
-def _judge(data: adapters.Supplied) -> tuple[Judgments, Weights, int | None]:
-    """Judgments, weights per query and the highest grade."""
-    source = "the lightgbm.Dataset" if hasattr(data.owner, "get_label") else "LightGBM's data"
-    judgments = adapters.judgments_of(data, source)
+def _judge(data: adapters.Supplied) -> adapters.Judged:
+    """As `judge_data`, but refuses subsets that cut a query: LightGBM does not warn."""
     rows = getattr(data.owner, "used_indices", None)
     if rows is not None and data.owner.reference.get_group() is not None:
-        # LightGBM does not warn if a subset has only some rows of a query
         check.check_whole_queries(data.owner.reference.get_group(), rows)
-    weights = check.query_weights(data.weights, judgments.queries, name="weight")
-    return judgments, weights, data.max_grade
+    return adapters.judge_data(data)

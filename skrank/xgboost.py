@@ -71,7 +71,7 @@ def objective(x: str | Metric | Objective, **options: object) -> _XGBoostObjecti
     array([0, 1, 2, 3])
     """
     adapters.import_booster("xgboost")
-    return _XGBoostObjective(adapters.objective_of(x, **options))
+    return _XGBoostObjective(x, **options)
 
 
 def eval_metric(*metrics: str | Metric, max_grade: int | None = None) -> _XGBoostMetric:

@@ -28,8 +28,6 @@ from skrank.objectives.base import Objective
 
 T = TypeVar("T")
 
-_OF_BOOSTERS = ("lambdarank", "rank_xendcg", "rank:ndcg", "rank:map", "rank:pairwise")
-
 
 def import_booster(name: str) -> ModuleType:
     """The module of a booster, or its module for Dask; an ImportError says how to install it."""
@@ -53,9 +51,11 @@ class Supplied:
     sizes : ndarray, optional
         Number of rows of each query, if the data set has queries.
     weights : ndarray, optional
-        Per row in LightGBM, per query in XGBoost.
+        Per row, as `judge_data` expects; per query in XGBoost, which has judges of its own.
     max_grade : int, optional
         Highest grade of the collection, if it is known from other data, such as the training set.
+    source : str
+        The data set in errors about its queries.
     """
 
     owner: Any
@@ -63,6 +63,7 @@ class Supplied:
     sizes: np.ndarray | None
     weights: np.ndarray | None
     max_grade: int | None = None
+    source: str = "the booster's data"
 
     @property
     def digest(self) -> list[int | None]:
@@ -113,27 +114,28 @@ def as_written(labels: np.ndarray) -> np.ndarray:
     return np.array([float(str(value)) for value in values])[places]
 
 
-def judgments_of(
-    data: Supplied, source: str, remedy: str = "group= (sizes of consecutive queries)"
-) -> Judgments:
-    """Judgments of a data set; errors about its queries name `source` and what to pass to it."""
-    sizes = check.check_group_sizes(data.sizes, len(data.labels), source, remedy)
-    return Judgments(as_written(data.labels), Queries.from_sizes(sizes))
+# Judgments, weights per query, and the highest grade of a data set; a function that returns them
+Judged = tuple[Judgments, Weights, int | None]
+Judge = Callable[[Supplied], Judged]
+
+
+def judge_data(data: Supplied, remedy: str = "group= (sizes of consecutive queries)") -> Judged:
+    """The judge of data with weights per row; errors name `remedy` if the data have no queries."""
+    sizes = check.check_group_sizes(data.sizes, len(data.labels), data.source, remedy)
+    judgments = Judgments(as_written(data.labels), Queries.from_sizes(sizes))
+    weights = check.query_weights(data.weights, judgments.queries, name="weight")
+    return judgments, weights, data.max_grade
 
 
 def objective_of(x: str | Metric | Objective, **options: object) -> Objective:
     """`as_objective` where the name of an objective of the booster may be meant."""
-    if isinstance(x, str) and x in _OF_BOOSTERS:
+    if isinstance(x, str) and x in check.OWN_OBJECTIVES:
         measure = "ap" if x == "rank:map" else "ndcg"
         raise ValueError(
             f"objective={x!r} is an objective of the booster: pass it to the booster, or name a "
             f"metric to train on, such as objective={measure!r}."
         )
     return as_objective(x, **options)
-
-
-# A function of the data of a booster that returns judgments, weights per query, and highest grade.
-Judge = Callable[[Supplied], tuple[Judgments, Weights, int | None]]
 
 
 _callables: weakref.WeakSet[GradientCallable] = weakref.WeakSet()
@@ -150,13 +152,13 @@ if hasattr(os, "register_at_fork"):
 
 
 class GradientCallable:
-    """An objective as boosters call it.
+    """An objective as boosters call it, made of the arguments of `objective_of`.
 
     The only state is a cache of the objective bound to data sets; copies start without it.
     """
 
-    def __init__(self, objective: Objective) -> None:
-        self.objective = objective
+    def __init__(self, x: str | Metric | Objective, **options: object) -> None:
+        self.objective = objective_of(x, **options)
         self._bound = PerDataSet()
         self._lock = threading.Lock()  # a bound objective has workspace for one call at a time
         _callables.add(self)
@@ -168,7 +170,7 @@ class GradientCallable:
         return f"{type(self).__module__}.objective({self.objective!r})"
 
     def _gradient(
-        self, data: Supplied, scores: ArrayLike, judge: Judge
+        self, data: Supplied, scores: ArrayLike, judge: Judge = judge_data
     ) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and hessian in float32."""
 
@@ -202,7 +204,7 @@ class MetricCallable:
         return f"{type(self).__module__}.eval_metric({names})"
 
     @compiled()  # for each round; gradients are compiled in any case (see BoundPairs)
-    def _measured(self, data: Supplied, scores: ArrayLike, judge: Judge) -> Measured:
+    def _measured(self, data: Supplied, scores: ArrayLike, judge: Judge = judge_data) -> Measured:
         """Values of all metrics, which share one sort."""
 
         def bind(data: Supplied) -> tuple[Judgments, list[Plan], Weights]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from skrank import _validation as check
-from skrank._boosters.adapters import Supplied, as_written, import_booster, judgments_of
+from skrank._boosters.adapters import Judged, Supplied, as_written, import_booster, judge_data
 from skrank._engine.judgments import Judgments
 from skrank._engine.metric import Measured
 from skrank._typing import Weights
@@ -33,6 +34,7 @@ def read(dmatrix: xgboost.DMatrix, who: str) -> Supplied:
         host(dmatrix.get_label()),
         np.diff(bounds.astype(np.int64)) if len(bounds) else None,
         weights if len(weights) else None,
+        source="the DMatrix",
     )
 
 
@@ -41,7 +43,7 @@ def host(values: Any) -> np.ndarray:
     return np.asarray(values.get() if hasattr(values, "__cuda_array_interface__") else values)
 
 
-def judge_part(data: Supplied, *, training: bool = False) -> tuple[Judgments, Weights, int | None]:
+def judge_part(data: Supplied, *, training: bool = False) -> Judged:
     """Judgments, weights per query, and the highest grade of all workers.
 
     In training, the labels count for the highest grade, too.
@@ -49,12 +51,14 @@ def judge_part(data: Supplied, *, training: bool = False) -> tuple[Judgments, We
     try:
         if training:
             data = data.at_least(check.highest_grade(as_written(data.labels)))
-        judgments = judgments_of(data, "the DMatrix", "qid= (a query id per row, ascending)")
+        # `judge_data` reads weights of rows, and XGBoost has weights of queries
+        unweighted = replace(data, weights=None)
+        judgments, _, top = judge_data(unweighted, "qid= (a query id per row, ascending)")
         weights = _weights(data, judgments)
     except Exception as error:
         max_over_workers(0, error)
         raise
-    return judgments, weights, max_over_workers(data.max_grade or 0) or None
+    return judgments, weights, max_over_workers(top or 0) or None
 
 
 def _weights(data: Supplied, judgments: Judgments) -> Weights:
@@ -72,7 +76,7 @@ def _weights(data: Supplied, judgments: Judgments) -> Weights:
     return check.check_weights(weights, lambda query: f"weight of query {name(query)}", part=part)
 
 
-def judge_for_training(data: Supplied) -> tuple[Judgments, Weights, int | None]:
+def judge_for_training(data: Supplied) -> Judged:
     """As `judge_part`, for training data: their labels count, and the mean weight becomes 1."""
     judgments, weights, top = judge_part(data, training=True)
     # all workers take part in the sum; without weights, the mean is 1

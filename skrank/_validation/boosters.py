@@ -10,6 +10,39 @@ from numpy.typing import ArrayLike
 
 from skrank._validation.arrays import first
 
+# Names of all libraries, to which a further library adds its own: ranking objectives, aliases of
+# `objective` that override it, parameters for metrics and for their cut-offs
+OWN_OBJECTIVES = ("lambdarank", "rank_xendcg", "rank:ndcg", "rank:map", "rank:pairwise")
+OBJECTIVE_ALIASES = ("objective_type", "app", "application", "loss")
+METRIC_PARAMETERS = ("metric", "metrics", "metric_types", "eval_metric")
+CUT_OFFS = ("eval_at", "ndcg_eval_at", "map_eval_at", "ndcg_at", "map_at")
+# Arguments of `fit` that GroupedRanker replaces
+REPLACED_ARGUMENTS = {
+    "group", "group_id", "group_weight", "init_score", "base_margin", "baseline", "init_model",
+    "xgb_model", "pairs", "pairs_weight", "graph", "subgroup_id", "eval_set", "eval_X", "eval_y",
+    "eval_group", "eval_qid", "eval_names", "eval_metric", "eval_sample_weight", "eval_init_score",
+    "sample_weight_eval_set", "base_margin_eval_set", "early_stopping_rounds", "qid",
+}  # fmt: skip
+# Parameters for the kind of boosting, for monotone constraints, and for missing values
+_BOOSTING = ("booster", "boosting_type", "boosting", "boost")
+_MONOTONE = ("monotone_constraints", "monotone_constraint", "monotonic_cst", "mc")
+_MISSING = {"zero_as_missing": ("true", "1", "+"), "use_missing": ("false", "0", "-")}
+# Parameters of the libraries' own losses, without effect on a callable objective: those that
+# options of skrank.LambdaRank replace, those that `gain` of a metric replaces, and others
+_LAMBDARANK_OPTIONS = {
+    "lambdarank_truncation_level": "truncation_level", "lambdarank_norm": "norm",
+    "lambdarank_num_pair_per_sample": "truncation_level", "lambdarank_normalization": "norm",
+    "lambdarank_score_normalization": "norm", "sigmoid": "sigmoid",
+    "objective_seed": "random_state",
+}  # fmt: skip
+_GAINS = ("label_gain", "ndcg_exp_gain")
+_OTHERS = (
+    "scale_pos_weight", "is_unbalance", "unbalance", "unbalanced_sets", "boost_from_average",
+    "reg_sqrt", "alpha", "fair_c", "poisson_max_delta_step", "tweedie_variance_power",
+    "huber_slope", "quantile_alpha", "expectile_alpha", "aft_loss_distribution",
+    "aft_loss_distribution_scale",
+)  # fmt: skip
+
 
 def check_group_sizes(
     sizes: Sequence[int] | np.ndarray | None, n_rows: int, source: str, remedy: str
@@ -25,8 +58,7 @@ def check_group_sizes(
 
 def boosting_kinds(params: Mapping[str, object]) -> set[str]:
     """Values of the parameters that choose the kind of boosting, such as "dart"."""
-    names = ("booster", "boosting_type", "boosting", "boost")
-    return {str(params.get(name)).lower() for name in names}
+    return {str(params.get(name)).lower() for name in _BOOSTING}
 
 
 def cannot_stop(booster: str) -> ValueError:
@@ -66,32 +98,6 @@ def check_whole_queries(sizes: ArrayLike | None, rows: ArrayLike) -> None:
         )
 
 
-# LightGBM's aliases. In its estimators, those of `objective` override it. Those of `metric` and the
-# cut-offs have no effect beside `metric`, which skrank sets.
-OBJECTIVE_ALIASES = ("objective_type", "app", "application", "loss")
-METRIC_ALIASES = ("metrics", "metric_types")
-CUT_OFFS = ("eval_at", "ndcg_eval_at", "map_eval_at", "ndcg_at", "map_at")
-EARLY_STOPPING = (
-    "early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change",
-    "early_stopping_min_delta",
-)  # fmt: skip
-# Parameters of the boosters' own losses, without effect on a callable objective: those that options
-# of skrank.LambdaRank replace, those that `gain` of a metric replaces, and others
-_LAMBDARANK_OPTIONS = {
-    "lambdarank_truncation_level": "truncation_level", "lambdarank_norm": "norm",
-    "lambdarank_num_pair_per_sample": "truncation_level", "lambdarank_normalization": "norm",
-    "lambdarank_score_normalization": "norm", "sigmoid": "sigmoid",
-    "objective_seed": "random_state",
-}  # fmt: skip
-_GAINS = ("label_gain", "ndcg_exp_gain")
-_OTHERS = (
-    "scale_pos_weight", "is_unbalance", "unbalance", "unbalanced_sets", "boost_from_average",
-    "reg_sqrt", "alpha", "fair_c", "poisson_max_delta_step", "tweedie_variance_power",
-    "huber_slope", "quantile_alpha", "expectile_alpha", "aft_loss_distribution",
-    "aft_loss_distribution_scale",
-)  # fmt: skip
-
-
 def refuse_params(params: Mapping[str, Any], names: Iterable[str], instead: str) -> None:
     """Refuse parameters `names`, unless LightGBM reads them as none: callers must set `instead`."""
     for name in names:
@@ -127,13 +133,13 @@ def missing_param(params: Mapping[str, Any]) -> str | None:
     missing = params.get("missing")
     if missing is not None and not np.isnan(missing):
         return "missing"
-    values = {"zero_as_missing": ("true", "1", "+"), "use_missing": ("false", "0", "-")}
-    return next((name for name in values if str(params.get(name)).lower() in values[name]), None)
+    values = {name: str(params.get(name)).lower() for name in _MISSING}
+    return next((name for name in values if values[name] in _MISSING[name]), None)
 
 
 def monotone_param(params: Mapping[str, Any]) -> str | None:
     """The parameter of a booster that lets scores only rise, or only fall, with a feature."""
-    for name in ("monotone_constraints", "monotone_constraint", "monotonic_cst", "mc"):
+    for name in _MONOTONE:
         value = params.get(name)
         if isinstance(value, str):  # "(0,1)" of XGBoost, "0:1" or "name:1" of CatBoost
             signs = (item.rpartition(":")[2].strip("() ") for item in value.split(","))

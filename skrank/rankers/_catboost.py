@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from skrank._boosters.adapters import import_booster
 from skrank._progress import Bar
 from skrank._typing import Estimator, Options, Reduced, Table
-from skrank.rankers._fit import VALIDATION, Booster, Fit, Log, Validator
+from skrank.rankers._fit import Booster, Fit, Log, Validator
 from skrank.rankers._rows import Part, categories_of
 
 # Parameters that CatBoost derives from the numbers of rounds and rows, and from validation rows
@@ -28,12 +28,11 @@ class CatBoost(Booster):
     """Estimators of CatBoost."""
 
     classes = ("catboost", "CatBoost", "CatBoostRanker")
-    rounds_parameter = "iterations"
+    rounds_parameters = ("iterations", "n_estimators", "num_boost_round", "num_trees")
     takes_callables = False
     text_categories = True
     categorical_parameter = "cat_features"
     column_parameters = ("cat_features", "text_features", "embedding_features")
-    rounds_aliases = ("n_estimators", "num_boost_round", "num_trees")
     patience_parameters = (
         "early_stopping_rounds", "od_wait", "od_type", "od_pval", "eval_fraction"
     )  # fmt: skip
@@ -68,8 +67,8 @@ class CatBoost(Booster):
                         "GroupedRanker, with which predictions use all rounds: leave out one."
                     )
                 arguments["use_best_model"] = False
-            if fit.metrics:
-                metric = RankingMetric(valid.y, Validator(valid, fit.metrics))
+            if fit.validator is not None:
+                metric = RankingMetric(valid.y, fit.validator)
                 estimator.set_params(eval_metric=metric)
         arguments |= self._queries_and_weights(train, "sample_weight") | {"baseline": train.start}
         if type(fit.bar) is not Bar:  # no callback unless a bar is shown: GPUs refuse it
@@ -82,7 +81,7 @@ class CatBoost(Booster):
             arguments["callbacks"] = [*(arguments.get("callbacks") or ()), counter]
         estimator.fit(train.X, train.y, **arguments)
         if valid is not None:
-            fit.log = dict(estimator.get_evals_result().get(VALIDATION, {}))
+            fit.log = dict(estimator.get_evals_result().get("validation", {}))
         if metric is not None:
             fit.log = validation_log(metric.release(), fit.log[RankingMetric.__name__])
         fit.best_iteration = int(estimator.tree_count_)

@@ -10,18 +10,10 @@ from skrank.rankers._fit import EstimatorKind, metrics_of
 from skrank.rankers._kinds import kind_of
 from skrank.rankers._linear import LinearRanker
 
-# arguments of `fit` of boosters that GroupedRanker replaces
-_REPLACED = {
-    "group", "group_id", "group_weight", "init_score", "base_margin", "baseline", "init_model",
-    "xgb_model", "pairs", "pairs_weight", "graph", "subgroup_id", "eval_set", "eval_X", "eval_y",
-    "eval_group", "eval_qid", "eval_names", "eval_metric", "eval_sample_weight", "eval_init_score",
-    "sample_weight_eval_set", "base_margin_eval_set", "early_stopping_rounds", "qid",
-}  # fmt: skip
-
 
 def check_fit_params(ranker: Estimator, params: Options) -> None:
     """Raise for arguments of `fit` of a booster that GroupedRanker replaces."""
-    if kind_of(ranker.estimator).rounds_parameter is None:
+    if not kind_of(ranker.estimator).rounds_parameters:
         return
     callbacks = params.get("callbacks") or getattr(ranker.estimator, "callbacks", None)
     if callbacks and ranker._options()["refit"]:
@@ -29,7 +21,7 @@ def check_fit_params(ranker: Estimator, params: Options) -> None:
             "callbacks of the booster belong to the training that finds the best round, and "
             "options={'refit': True} trains again: leave out one of the two."
         )
-    if replaced := sorted(params.keys() & _REPLACED):
+    if replaced := sorted(params.keys() & check.REPLACED_ARGUMENTS):
         raise ValueError(
             f"{replaced[0]}= is for the estimator's own fit. GroupedRanker has groups= and "
             "sample_weight= for each row; X_val=, y_val= and groups_val=, with eval_metric; and "
@@ -78,7 +70,7 @@ def _check_validation(ranker: Estimator, kind: EstimatorKind, *, has_X_val: bool
     """
     name = type(ranker.estimator).__name__
     validates = has_X_val or ranker.validation_fraction is not None
-    if validates and kind.rounds_parameter is None:
+    if validates and not kind.rounds_parameters:
         raise ValueError(
             f"{name} does not train in rounds, so there is nothing to stop early: leave "
             "validation_fraction and X_val unset."

@@ -21,7 +21,7 @@ from skrank._engine.groups import require_groups, without_queries
 from skrank._typing import DaskTable, Estimator
 from skrank._warnings import warn
 from skrank.dask._partitions import aligned_partitions, check_unsplit_queries, head_of
-from skrank.rankers._fit import VALIDATION, Fit, Validator
+from skrank.rankers._fit import Fit
 from skrank.rankers._lightgbm import LightGBM
 from skrank.rankers._rows import VALIDATION_ROWS, Part, Rows
 from skrank.rankers._xgboost import XGBoost, declare_categories, take_booster, train_options
@@ -282,8 +282,6 @@ class DaskLightGBMRanker(LightGBM):
                 "DaskLGBMRanker is validated after training: set eval_metric of GroupedRanker, and "
                 'another boosting_type than "dart".'
             )
-        if fit.valid is not None:
-            Validator(fit.valid, fit.metrics)  # raises if a metric has no value
         if fit.objective is not None:  # nDCG of LightGBM refuses labels that are not integers
             estimator.set_params(objective=skrank.lightgbm.objective(fit.objective), metric="None")
         client = client_of(estimator)
@@ -298,8 +296,7 @@ class DaskLightGBMRanker(LightGBM):
         fit.estimator = estimator.to_local()
         fit.best_iteration = fit.estimator.booster_.current_iteration()
         if fit.valid is not None:
-            fit.log = Validator(fit.valid, fit.metrics).log_of(_scores_of_rounds(fit, fit.valid))
-            best = fit.stop_early()
+            best = fit.stop_early(_scores_of_rounds(fit, fit.valid))
             fit.estimator.booster_.best_iteration = fit.best_iteration = best
 
 
@@ -324,8 +321,6 @@ class DaskXGBoostRanker(XGBoost):
         estimator, xgboost = fit.estimator, import_booster("xgboost.dask")
         feature_weights = dask.delayed(self._feature_weights(fit))  # it takes collections only
         declare_categories(fit)
-        if fit.valid is not None:
-            Validator(fit.valid, fit.metrics)  # raises if a metric has no value
         if fit.start.factor:
             estimator.set_params(base_score=0.0)  # so that the model predicts the sum of its rounds
         client = client_of(estimator)
@@ -345,7 +340,7 @@ class DaskXGBoostRanker(XGBoost):
                 raise ValueError(
                     "XGBoost takes no weights of queries on Dask: fit without sample_weight."
                 )
-            options = train_options(fit, [(matrix(spread), VALIDATION) for spread in valid])
+            options = train_options(fit, [(matrix(spread), fit.valid_name) for spread in valid])
             if "coll_cfg" in options["params"]:  # an argument, not a parameter of the booster
                 options["coll_cfg"] = options["params"].pop("coll_cfg")
             options |= {"verbose_eval": fit.arguments.pop("verbose", False)} | fit.arguments

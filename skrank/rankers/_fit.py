@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import joblib
 import numpy as np
@@ -27,7 +28,6 @@ from skrank.objectives import Objective, as_objective
 from skrank.objectives.base import metric_of
 from skrank.rankers._rows import Part
 
-VALIDATION = "validation"  # name of the validation part in logs
 _DEFAULT_METRIC = "ndcg@10"  # for early stopping of rankers with their own objective
 _ROWS = 100  # training rows on which predictions are compared with margins; a free choice
 
@@ -42,10 +42,9 @@ class EstimatorKind(ABC):
 
     Attributes
     ----------
-    rounds_parameter : str or None
-        Parameter of the estimator for the number of rounds; None if it does not train in rounds.
-    rounds_aliases : tuple of str
-        Other names of this parameter, which win over it.
+    rounds_parameters : tuple of str
+        Parameter of the estimator for the number of rounds, and then its other names, which win
+        over it. Empty if the estimator does not train in rounds.
     patience_parameters : tuple of str
         Parameters of the estimator for its own early stopping, on rows instead of queries.
     trains_on_queries : bool
@@ -66,8 +65,7 @@ class EstimatorKind(ABC):
         Regular expression of names of columns that the estimator refuses.
     """
 
-    rounds_parameter: str | None = None
-    rounds_aliases: tuple[str, ...] = ()
+    rounds_parameters: tuple[str, ...] = ()
     patience_parameters: tuple[str, ...] = ()
     trains_on_queries: bool = False
     trains_objectives: bool = False
@@ -99,8 +97,8 @@ class EstimatorKind(ABC):
     def _rounds_name(self, estimator: Estimator) -> str:
         """The parameter that sets the number of rounds of an estimator."""
         params = estimator.get_params(deep=False)
-        names = (name for name in self.rounds_aliases if params.get(name) is not None)
-        return next(names, self.rounds_parameter or "")
+        name, *aliases = self.rounds_parameters
+        return next((alias for alias in aliases if params.get(alias) is not None), name)
 
     def categorical_features(self, estimator: Estimator, arguments: Options) -> Columns | None:
         """Categorical columns that the caller names; None if these are found by their dtype."""
@@ -216,6 +214,10 @@ class Fit:
         Further arguments for `fit` of the estimator; `kind.train` adds arguments.
     bar : Bar
         Counts the rounds of boosters.
+    valid_name : str
+        Name of the validation rows in logs.
+    validator : Validator or None
+        Metrics on the validation rows, made by `run`; None without metrics or without these rows.
     log : dict of str to list of float
         Result: values per round on the validation rows.
     best_iteration : int or None
@@ -232,6 +234,8 @@ class Fit:
     start: Start = field(default_factory=Start)
     arguments: Options = field(default_factory=dict)
     bar: Bar = field(default_factory=Bar)
+    valid_name: ClassVar[str] = "validation"
+    validator: Validator | None = field(init=False, default=None)
     log: Log = field(init=False, default_factory=dict)
     best_iteration: int | None = field(init=False, default=None)
 
@@ -241,6 +245,8 @@ class Fit:
         if kind.trains_on_queries and self.train.loaded is None:
             # raises if weights vary inside a query; workers check those of collections
             check.query_weights(self.train.weights, self.train.queries)
+        if valid is not None and self.metrics:
+            self.validator = Validator(valid, self.metrics)  # raises if a metric has no value
         if start.factor:
             if not kind.on_workers:
                 self.train = replace(self.train, start=start.finite_scores(self.train.X))
@@ -253,8 +259,8 @@ class Fit:
             X = _safe_indexing(self.train.X, np.arange(min(_ROWS, len(self.train.y))))
             if not np.array_equal(kind.margins(self.estimator, X), self.estimator.predict(X)):
                 raise objective_with_link(self.estimator)
-        if self.valid is not None and self.valid.start is not None and self.metrics:
-            self.log_start(Validator(self.valid, self.metrics).means(self.valid.start))
+        if self.validator is not None and self.valid is not None and self.valid.start is not None:
+            self.log_start(self.validator.means(self.valid.start))
 
     def log_start(self, means: Mapping[str, float]) -> None:
         """Insert the values of the start before those of the rounds.
@@ -268,11 +274,15 @@ class Fit:
         if self.patience is not None and self.log[name][0] == best:
             self.best_iteration = 0
 
-    def stop_early(self) -> int:
-        """The best round of `log`, which is cut where training would have stopped.
+    def stop_early(self, rounds: Iterable[ArrayLike]) -> int:
+        """The best round; sets `log`, which is cut where training would have stopped.
 
-        For estimators that are measured after the training. Without `patience`, all rounds.
+        For estimators that are measured after the training: `rounds` are the scores of the
+        validation rows after each round. Without `patience`, all rounds.
         """
+        assert self.validator is not None
+        means = [self.validator.means(scores) for scores in rounds]
+        self.log = {name: [of_round[name] for of_round in means] for name in self.metrics}
         name, metric = next(iter(self.metrics.items()))
         values = np.asarray(self.log[name]) * (1 if metric.greater_is_better else -1)
         if self.patience is None:
@@ -339,8 +349,7 @@ def fit_of(
             check.refuse_params(params, aliases, "objective= of skrank.GroupedRanker")
             check.refuse_loss_params(library, params, metrics=bool(metrics))
         if metrics and (objective is not None or valid is not None):
-            # training replaces `metric` of LightGBM and `eval_metric` of others
-            names = ("metric", *check.METRIC_ALIASES, *check.CUT_OFFS, "eval_metric")
+            names = check.METRIC_PARAMETERS + check.CUT_OFFS  # which training replaces
             check.refuse_params(params, names, "eval_metric= of skrank.GroupedRanker")
     if getattr(estimator, "callbacks", None):  # the caller reads the results of the originals
         estimator.set_params(callbacks=list(ranker.estimator.callbacks))
@@ -359,7 +368,7 @@ def metrics_of(
         chosen = metric_of(objective)
     if chosen is None and kind.trains_objectives:
         params = ranker.estimator.get_params(deep=False)
-        if not any(params.get(name) for name in ("metric", *check.METRIC_ALIASES, "eval_metric")):
+        if not any(params.get(name) for name in check.METRIC_PARAMETERS):
             chosen = _DEFAULT_METRIC
     return {} if chosen is None else unique_metrics(chosen)
 
@@ -396,11 +405,6 @@ class Validator:
         ranking, plans = Ranking(self.judgments, scores), list(self.plans.values())
         means = measure(self.judgments, [ranking], plans, self.weights).means()[0].tolist()
         return dict(zip(self.plans, means, strict=True))
-
-    def log_of(self, rounds: Iterable[ArrayLike]) -> Log:
-        """Values of the metrics for the scores of each round."""
-        log = [self.means(scores) for scores in rounds]
-        return {name: [means[name] for means in log] for name in self.plans}
 
     def __call__(self, y_true: np.ndarray, y_pred: np.ndarray) -> list[tuple[str, float, bool]]:
         """Name, value and direction of each metric."""

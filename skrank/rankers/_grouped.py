@@ -23,7 +23,7 @@ from skrank.metrics import Metric
 from skrank.objectives import Objective
 from skrank.rankers import _checks, _dask
 from skrank.rankers._base import Ranker, no_collections
-from skrank.rankers._fit import VALIDATION, Booster, Fit, Start, fit_of, trained_start
+from skrank.rankers._fit import Booster, Fit, Start, fit_of, trained_start
 from skrank.rankers._kinds import kind_of
 from skrank.rankers._linear import linear_init
 from skrank.rankers._rows import Part, Rows, categories_of, with_categories
@@ -296,9 +296,9 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
     def _table(self, X: Table, *, reset: bool) -> Table:
         kind = kind_of(self.estimator)
         # boosters read categories of pandas only
-        X = check.feature_table(X, keep_polars=kind.rounds_parameter is None)
+        X = check.feature_table(X, keep_polars=not kind.rounds_parameters)
         validate_data(self, X, reset=reset, skip_check_array=True)
-        if kind.rounds_parameter is None:  # such as a pipeline, which encodes columns itself
+        if not kind.rounds_parameters:  # such as a pipeline, which encodes columns itself
             return X
         named = vars(self).get("_named_columns")
         if named is None:  # trained on Dask: boosters check columns, and store levels of categories
@@ -352,7 +352,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         max_grade = rows.max_grade(validation)
 
         # parts are sorted by query; boosters have no arguments of `fit` with an entry per row
-        boosts = kind.rounds_parameter is not None
+        boosts = bool(kind.rounds_parameters)
         fit = self._trained(rows.part(chosen, slices_params=not boosts), validation, max_grade)
         if options["refit"] and len(held_out):
             assert chosen is not None
@@ -407,7 +407,7 @@ class GroupedRanker(MetaEstimatorMixin, Ranker):
         self.best_iteration_ = fit.best_iteration
         self.init_, self.init_factor_ = fit.start.init, fit.start.factor
         log = {name: list(map(float, values)) for name, values in fit.log.items()}
-        self.evals_result_ = {VALIDATION: log} if log else {}
+        self.evals_result_ = {fit.valid_name: log} if log else {}
 
 
 def _trains_on_queries(init: str | Estimator | None) -> bool:

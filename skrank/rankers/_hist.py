@@ -8,7 +8,7 @@ import numpy as np
 
 from skrank._fitted import cloned
 from skrank._typing import Estimator, Table
-from skrank.rankers._fit import EstimatorKind, Fit, Validator
+from skrank.rankers._fit import EstimatorKind, Fit
 
 
 class HistGradientBoosting(EstimatorKind):
@@ -21,7 +21,7 @@ class HistGradientBoosting(EstimatorKind):
     classes = (
         "sklearn.ensemble", "HistGradientBoostingRegressor", "HistGradientBoostingClassifier",
     )  # fmt: skip
-    rounds_parameter = "max_iter"
+    rounds_parameters = ("max_iter",)
     follows_metrics = True
     column_parameters = ("categorical_features",)
 
@@ -42,8 +42,7 @@ class HistGradientBoosting(EstimatorKind):
         unfitted = cloned(estimator)  # without rounds to go on with, and with its random state
         estimator.fit(train.X, train.y, sample_weight=train.weights, **fit.arguments)
         if valid is not None:
-            fit.log = Validator(valid, fit.metrics).log_of(_scores_of_rounds(estimator, valid.X))
-            best = fit.stop_early()
+            best = fit.stop_early(_scores_of_rounds(estimator, valid.X))
             if best < estimator.n_iter_:
                 fit.estimator = estimator = unfitted.set_params(max_iter=best)
                 estimator.fit(train.X, train.y, sample_weight=train.weights, **fit.arguments)

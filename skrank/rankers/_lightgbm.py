@@ -10,25 +10,25 @@ from inspect import signature
 import numpy as np
 
 import skrank.lightgbm
-from skrank import _validation as check
 from skrank._boosters.adapters import import_booster
 from skrank._typing import Estimator, Options, Table
-from skrank.rankers._fit import VALIDATION, Booster, Fit, Validator
-from skrank.rankers._rows import Part
+from skrank.rankers._fit import Booster, Fit
 
 
 class LightGBM(Booster):
     """Estimators of LightGBM."""
 
     classes = ("lightgbm", "LGBMModel", "LGBMRanker")
-    rounds_parameter = "n_estimators"
-    categorical_parameter = "categorical_feature"
-    forbidden_names = r'^$|[",:\[\]{}]'  # LightGBM: models with an empty name cannot be loaded
-    rounds_aliases = (
-        "num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees", "num_round",
-        "num_rounds", "nrounds", "num_boost_round", "max_iter",
+    rounds_parameters = (
+        "n_estimators", "num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees",
+        "num_round", "num_rounds", "nrounds", "num_boost_round", "max_iter",
     )  # fmt: skip
-    patience_parameters = check.EARLY_STOPPING
+    patience_parameters = (
+        "early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change",
+        "early_stopping_min_delta",
+    )  # fmt: skip
+    categorical_parameter = "categorical_feature"  # LightGBM: for init="linear"
+    forbidden_names = r'^$|[",:\[\]{}]'  # LightGBM: models with an empty name cannot be loaded
 
     def train(self, fit: Fit) -> None:
         estimator, train, valid, arguments = fit.estimator, fit.train, fit.valid, fit.arguments
@@ -44,7 +44,7 @@ class LightGBM(Booster):
         callbacks = arguments.get("callbacks") or ()
         arguments["callbacks"] = [*callbacks, lambda _: fit.bar.update(1)]
         if valid is not None:
-            arguments |= self._validation(fit, valid)
+            arguments |= self._validation(fit)
         try:
             estimator.fit(train.X, train.y, sample_weight=train.weights, **arguments)
         except import_booster("lightgbm").basic.LightGBMError as error:
@@ -57,15 +57,17 @@ class LightGBM(Booster):
                 "min_child_samples, or give features that are not constant."
             ) from error
         if valid is not None:
-            fit.log = estimator.evals_result_.get(VALIDATION, {})
+            fit.log = estimator.evals_result_.get(fit.valid_name, {})
         # LightGBM: 0 without early stopping
         fit.best_iteration = estimator.best_iteration_ or estimator.n_estimators_
 
-    def _validation(self, fit: Fit, valid: Part) -> Options:
+    def _validation(self, fit: Fit) -> Options:
         """Arguments of `fit` for the validation rows and early stopping."""
+        valid = fit.valid
+        assert valid is not None
         added: Options = {
-            "eval_names": [VALIDATION], "eval_sample_weight": [valid.weights],
-            "eval_init_score": [valid.start],
+            "eval_names": [fit.valid_name], "eval_sample_weight": [valid.weights],
+            "eval_init_score": [valid.start], "eval_metric": fit.validator,
         }  # fmt: skip
         if "eval_X" in signature(fit.estimator.fit).parameters:  # LightGBM: 4.7 deprecates eval_set
             added |= {"eval_X": (valid.X,), "eval_y": (valid.y,)}
@@ -73,8 +75,6 @@ class LightGBM(Booster):
             added["eval_set"] = [(valid.X, valid.y)]
         if self.trains_on_queries:
             added["eval_group"] = [valid.queries.sizes]
-        if fit.metrics:
-            added["eval_metric"] = Validator(valid, fit.metrics)
         if fit.patience is not None:  # LightGBM: stops by a callback
             early_stopping = import_booster("lightgbm").early_stopping
             stop = early_stopping(fit.patience, first_metric_only=True, verbose=False)

@@ -20,7 +20,7 @@ from skrank.objectives import Objective
 from skrank.objectives.base import metric_of, metric_or_objective
 from skrank.rankers._base import Ranker
 from skrank.rankers._dask import drawn, highest_grade, loaded, refuse_unjudged
-from skrank.rankers._fit import VALIDATION, Fit, Validator
+from skrank.rankers._fit import Fit, Validator
 from skrank.rankers._linear_features import feature_names, fit_features, mean_columns, transformed
 from skrank.rankers._linear_training import LinearTraining, Solution, Steps, products, stages
 from skrank.rankers._rows import VALIDATION_ROWS, Part, Rows
@@ -298,7 +298,7 @@ class LinearRanker(Ranker):
         alpha, weights, n_iter = solutions[best]
         if steps.values and steps.patience is not None:
             weights = steps.best
-        self.evals_result_ = {VALIDATION: {name: [sign * signed for signed in values]}}
+        self.evals_result_ = {Fit.valid_name: {name: [sign * signed for signed in values]}}
         return alpha, weights, n_iter
 
     def _alphas(self) -> np.ndarray:

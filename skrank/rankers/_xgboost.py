@@ -13,7 +13,7 @@ from skrank import _validation as check
 from skrank._boosters.adapters import import_booster
 from skrank._boosters.xgboost_data import log_name
 from skrank._typing import Columns, Estimator, Options, Table
-from skrank.rankers._fit import VALIDATION, Booster, Fit, Log, Validator, objective_with_link
+from skrank.rankers._fit import Booster, Fit, Log, objective_with_link
 from skrank.rankers._rows import Part, categories_of
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ class XGBoost(Booster):
     """Estimators of XGBoost."""
 
     classes = ("xgboost", "XGBModel", "XGBRanker")
-    rounds_parameter = "n_estimators"
-    forbidden_names = r"[\[\]<]"
+    rounds_parameters = ("n_estimators",)
     patience_parameters = ("early_stopping_rounds",)
+    forbidden_names = r"[\[\]<]"
 
     def repeat(self, fit: Fit, stopped: Fit) -> None:
         estimator = fit.estimator
@@ -92,8 +92,8 @@ class XGBoost(Booster):
         data = make(fit.train, grouped=ranks)
         evals: list[tuple[Data, str]] = []
         if valid is not None:
-            Validator(valid, fit.metrics)  # raises if a metric has no value
-            evals = [(make(valid, grouped=ranks or bool(fit.metrics), like=data), VALIDATION)]
+            grouped = ranks or bool(fit.metrics)
+            evals = [(make(valid, grouped=grouped, like=data), fit.valid_name)]
         log: dict[str, Log] = {}
         xgboost, options = import_booster("xgboost"), train_options(fit, evals)
         base: Any = xgboost.callback.TrainingCallback
@@ -159,7 +159,7 @@ def train_options(fit: Fit, evals: list[tuple[Data, str]]) -> Options:
 
 def take_booster(fit: Fit, booster: xgboost.Booster, log: dict[str, Log]) -> None:
     """Set the booster and results of the estimator, so that predict, save_model and SHAP work."""
-    values = log.get(VALIDATION, {})
+    values = log.get(fit.valid_name, {})
     if fit.metrics:  # the log may have further metrics, of callbacks
         values = {name: values[log_name(metric)] for name, metric in fit.metrics.items() if values}
     fit.log = values

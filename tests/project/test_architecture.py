@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from graphlib import TopologicalSorter
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
@@ -150,15 +151,18 @@ def run(code):
     ).stdout.strip()  # fmt: skip
 
 
-BOOSTERS = ("lightgbm", "xgboost", "catboost")
-HEAVY = ("sklearn", "pandas", "scipy", "numba", "matplotlib", "torch", "polars", "dask", *BOOSTERS)
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"].items()
+# of which each installs the library of its name: boosters, dask, onnx, torch
+LIBRARIES = [extra for extra, needed in EXTRAS if needed[0].startswith(extra)]
+HEAVY = ("sklearn", "pandas", "scipy", "numba", "matplotlib", "polars", *LIBRARIES)
 
 
 # Work of one process, and what it must not have imported after each step
 STEPS = [
     ("import skrank; dir(skrank); skrank.metric('gap@10'); skrank.LambdaRank('ndcg')", HEAVY),
     ("import skrank.metrics, skrank.objectives, skrank.stats", set(HEAVY) - {"scipy"}),
-    ("import skrank.lightgbm, skrank.xgboost, skrank.dask", {"numba", "dask", *BOOSTERS}),
+    ("import skrank.lightgbm, skrank.xgboost, skrank.dask", {"numba", *LIBRARIES}),
 ]
 
 
@@ -195,22 +199,25 @@ try:
 except ImportError as error:
     print(error)
 """
-EXTRAS = (
-    *BOOSTERS, "torch", "dask", "distributed", "matplotlib", "optuna", "onnx", "pyarrow",
-    "skorch", "polars", "ir_datasets", "ranx", "pytrec_eval",
+MISSING = (
+    *LIBRARIES, "distributed", "matplotlib", "optuna", "pyarrow", "skorch", "polars",
+    "ir_datasets", "ranx", "pytrec_eval",
 )  # fmt: skip
 
 
 def test_help_needs_no_extra_and_errors_name_it():
-    said = run(WITHOUT_EXTRAS.replace("{extras}", repr(EXTRAS)))
+    said = run(WITHOUT_EXTRAS.replace("{extras}", repr(MISSING)))
     assert "skorch" in said
     assert "pip install skrank[torch]" in said
 
 
 def test_the_public_names_are_those_of_the_stub():
+    stub = (PACKAGE / "__init__.pyi").read_text(encoding="utf-8")
+    names = set(re.findall(r"import \w+ as (\w+)", stub))
+    assert {*skrank.__all__} == names - {*LIBRARIES}
     installed = find_spec("torch") is not None and find_spec("skorch") is not None
-    torch = ["torch"] * installed  # help() imports all that dir() names
-    assert dir(skrank) == sorted([*skrank.__all__, "dask", "lightgbm", *torch, "xgboost"])
+    # help() imports all that dir() names
+    assert dir(skrank) == sorted(names if installed else names - {"torch"})
     mock = "import sys, types; sys.modules['torch'] = types.ModuleType('torch')"
     run(f"{mock}; import skrank; dir(skrank)")
 

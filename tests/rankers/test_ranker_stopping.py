@@ -121,14 +121,17 @@ def test_weights_of_held_out_queries_weigh_the_metric(estimator):
     assert abs(values[0] - values[1]) > 2e-3
 
 
-def test_validation_labels_of_a_regressor_may_be_negative():
+@pytest.mark.parametrize(
+    ("estimator", "power"), [(LGBM_REGRESSOR, 1), (xgb(xgboost.XGBRegressor), 2)], ids=str
+)
+def test_validation_labels_of_a_regressor_may_be_negative(estimator, power):
     X, labels, _ = TRAIN
     below = VALIDATION | {"y_val": VALIDATION["y_val"] - 2.0}
     del below["groups_val"]
-    model = GroupedRanker(LGBM_REGRESSOR, early_stopping_rounds=None).fit(X, labels - 2.0, **below)
+    model = GroupedRanker(estimator, early_stopping_rounds=None).fit(X, labels - 2.0, **below)
     (values,) = model.evals_result_["validation"].values()
     errors = model.predict(below["X_val"]) - below["y_val"]
-    assert values[-1] == pytest.approx(np.mean(errors**2))
+    assert values[-1] ** power == pytest.approx(np.mean(errors**2))
     with pytest.raises(ValueError, match="labels"):
         model.set_params(eval_metric="gap").fit(X, labels, **VALIDATION | below)
 
