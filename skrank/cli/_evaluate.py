@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import inspect
 import re
 import shlex
 from collections import defaultdict
@@ -18,7 +17,7 @@ from skrank import trec
 from skrank._typing import Options
 from skrank.cli import _output
 from skrank.cli._page import CURVE, page
-from skrank.cli._parser import FILES, Parser
+from skrank.cli._parser import Parser
 from skrank.evaluation import DEFAULT_METRICS, Report
 from skrank.extending import Metric, plain_up_to, unique_metrics
 
@@ -47,14 +46,13 @@ def add_arguments(parser: Parser, name: str) -> None:
     parser.add_argument("runs", metavar="RUN", nargs="+", action="extend", help=text)
     add = {"evaluate": _add_evaluate, "compare": _add_compare}[name]
     add(parser)
-    parser.epilog = f"{inspect.cleandoc(add.__doc__ or '')}\n\n{FILES}"
     _add_conventions(parser)
     text = "no bar on standard error, even if that is a terminal"
     parser.add_argument("--no-progress", action="store_false", dest="progress", help=text)
     text = "default: by the suffix of --output, else table; html is one page for a browser"
     parser.add_argument("--format", choices=_FORMATS, help=text)
     parser.add_argument("--label", metavar="NAME", help="label by which LaTeX refers to the table")
-    parser.add_reading()
+    parser.add_reading(add.__doc__, trec.__doc__)
 
 
 def _add_evaluate(parser: Parser) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import inspect
 
 from skrank import _validation as check
 from skrank import trec
 from skrank.cli import _output
-from skrank.cli._parser import FILES, Parser
+from skrank.cli._parser import Parser
 from skrank.metrics import metric
 
 _METRIC, _N_SPLITS = "ndcg@10", 5  # defaults for linear
@@ -27,7 +26,6 @@ def add_arguments(parser: Parser, _command: str) -> None:
     of each run and its weight are printed. The other methods need no judgments: all files are runs.
     """
     parser.set_defaults(run=_run)
-    parser.epilog = f"{inspect.cleandoc(add_arguments.__doc__ or '')}\n\n{FILES}"
     add = parser.add_argument
     add("files", metavar="FILE", nargs="+", help="[QRELS] RUN RUN ..., a run also as NAME=FILE")
     methods = ("rrf", "combsum", "combmnz", "weighted_sum", "linear")
@@ -40,7 +38,7 @@ def add_arguments(parser: Parser, _command: str) -> None:
     add("--n-splits", "--folds", metavar="N", type=int, default=_N_SPLITS, help="folds of queries")
     add("--name", metavar="NAME", default="fused", help="of the run (default: fused)")
     add("-M", "--k", metavar="N", type=int, help="write the first N documents of a query")
-    parser.add_reading()
+    parser.add_reading(add_arguments.__doc__, trec.__doc__)
 
 
 def _run(arguments: argparse.Namespace) -> str:

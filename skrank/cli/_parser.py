@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NoReturn, TypeVar
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from skrank._validation import Fields
 
 _T = TypeVar("_T")
-FILES = """\
-Files are TREC's lines, CSV, TSV, JSON Lines, Parquet or JSON, also compressed; - is standard input.
+_ENDING = """The file - is standard input.
 Exit status: 0 done, 1 a file cannot be read or measured, 2 wrong usage."""
 
 
@@ -26,8 +26,9 @@ class Parser(argparse.ArgumentParser):
         print_error(f"{self.prog}: error: {message}\nusage: {self.prog} --help")
         raise SystemExit(2)
 
-    def add_reading(self) -> None:
-        """Add the options that say how files are read and written."""
+    def add_reading(self, *texts: str | None) -> None:
+        """Add the options that say how files are read and written; the help ends with `texts`."""
+        self.epilog = "\n\n".join(map(inspect.cleandoc, filter(None, [*texts, _ENDING])))
         self.add_argument(
             "--columns", metavar="FIELD=COLUMN,...", type=_columns,
             help="of tables, such as qid=user,docid=item,label=rating; or all, without a header",

@@ -63,12 +63,12 @@ def evaluate(
     ----------
     qrels : Qrels, path, file object, frame or dict
         In memory: a dict from queries to dicts from documents to labels, or to lists of relevant
-        documents; or a frame of pandas, polars or Arrow. Files are those of `read_qrels`.
+        documents; or a frame of pandas, polars or Arrow. `skrank.trec` lists the formats of files.
     runs : the same with scores for labels; or a sequence of them; or a dict from names to them
         A list of documents is a ranking, best first. A column `run` of a table separates runs.
-        Files are those of `read_run`. Up to four are read at once and then released, but for 4
-        bytes of each document. The name of a run is that of the dict, else its tag, or its path if
-        several runs have the tag. Several runs without a name are run1, run2, ...
+        Up to four are read at once and then released, but for 4 bytes of each document. The name of
+        a run is that of the dict, else its tag, or its path if several runs have the tag. Several
+        runs without a name are run1, run2, ...
     metrics : names or Metrics; or a mapping of names in the report to Metrics
     missing : {"zero", "skip", "raise"}
         How to count queries of the qrels that a run lacks. "zero": as queries for which nothing was

@@ -31,47 +31,47 @@ _LABEL = re.compile(rf"L\d+|{_NUMBER.pattern}", re.ASCII)  # L0, L1, ... of NTCI
 _VALUES = {"label": _LABEL, "score": _NUMBER, "distance": _NUMBER}
 
 
-def read(source: Source, kind: str, reading: check.Reading) -> tuple[Fields, Where, str | None]:
-    """The columns of a file, the names of its rows in messages, and the tag of a run of TREC.
+def read(source: Source, kind: str, reading: check.Reading) -> tuple[Fields, Where]:
+    """The columns of a file by field, and a function that names a row in messages.
 
     The first bytes or the first line say what the file is: Parquet, JSON, a table, or lines, which
     have the fields of TREC or those of `reading`, as tables without a header have. Each branch
-    sets `table`, the columns, and `where`, which names a row in messages. If columns have the names
-    that the file gives them (`has_names`), they get their fields at the end.
+    sets `table`: a frame of polars with the names of the columns in the file; or, without names, a
+    dict of columns by field. It sets `where`, which names a row, only if row n of a text is not
+    line n, of the lines that are not blank.
     """
     name, data = name_of(source), content_of(source)
-    tag, has_names = None, True
-    table: Any
-    where: Where
-    if data.startswith(b"PAR1"):
-        table, where = pl.scan_parquet(io.BytesIO(data)), lambda row: f"{name}, row {row}"
-    else:
-        text = as_text(data, name)
-        # the first line, without a copy of the rest
-        line = io.BytesIO(text.lstrip()).readline().decode().rstrip("\n")
-        if not line:
-            raise ValueError(f"{name} is empty: a line of {kind} is {check.LINES[kind]}.")
-        words, fields = _words(line), reading.fields(kind)
-        of_trec = not fields and _is_row(words, _TREC[kind])
-        separator = next((mark for mark in "\t,;" if mark in line), None)
-        if line[0] in "{[" and not of_trec:
-            has_names = _is_record(text, line)
-            if has_names:
-                table, where = _json_lines(text, name)
-            else:
-                table, where = of_queries(_object(text, name), kind, name)
-        # "q1, d1, 2" has as many words as fields, and the first word ends with the separator
-        elif separator and not of_trec and (len(words) != len(fields) or words[0][-1] == separator):
-            numbered = bool(reading.names(kind))  # then names of columns may be numbers
-            table, where = _table(text, separator, fields, kind, name, numbered=numbered)
-            has_names = not fields
-        else:
-            table, where = _lines(text, fields or _TREC[kind], kind, name)
-            has_names, tag = False, words[5] if of_trec and kind == "run" else None
+    where: Where | None = None
     try:
-        return fields_of(table, kind, reading, name) if has_names else table, where, tag
-    except pl.exceptions.PolarsError as error:  # of a damaged Parquet file
-        raise ValueError(f"{name}: {error}") from None
+        if data.startswith(b"PAR1"):
+            table = pl.scan_parquet(io.BytesIO(data))
+        else:
+            text = as_text(data, name)
+            where = partial(_line_of, text, name)
+            # the first line, without a copy of the rest
+            line = io.BytesIO(text.lstrip()).readline().decode().rstrip("\n")
+            if not line:
+                raise ValueError(f"{name} is empty: a line of {kind} is {check.LINES[kind]}.")
+            words, fields = _words(line), reading.fields(kind)
+            separator = next((mark for mark in "\t,;" if mark in line), None)
+            of_trec = not fields and _is_row(words, _TREC[kind])
+            # "q1, d1, 2" has as many words as fields, and the first word ends with the separator
+            of_words = of_trec or (len(words) == len(fields) and words[0][-1] != separator)
+            if line[0] in "{[" and not of_trec:
+                if _is_record(text, line):  # values have any type, unlike those of polars
+                    table = fields_of(_json_lines(text, name), kind, reading, name)
+                else:
+                    table, where = of_queries(_object(text, name), kind, name)
+            elif separator and not of_words:
+                table, where = _table(text, separator, name, kind, reading)
+            else:
+                table = _lines(text, fields or _TREC[kind], kind, name)
+        columns = table if isinstance(table, dict) else fields_of(table, kind, reading, name)
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        # errors of a library, such as polars or json, do not name the file
+        prefix = "" if str(error).startswith(name) else f"{name}: "
+        raise ValueError(f"{prefix}{error}") from None
+    return columns, where or (lambda row: f"{name}, row {row}")
 
 
 def _line_of(text: bytes, name: str, row: int) -> str:
@@ -105,13 +105,12 @@ def _is_record(text: bytes, line: str) -> bool:
     return not nested or b"\n" in text.strip()
 
 
-def _json_lines(text: bytes, name: str) -> tuple[Fields, Where]:
-    """The columns of JSON Lines."""
+def _json_lines(text: bytes, name: str) -> Fields:
+    """The columns of JSON Lines, by their names."""
     lines = [(n, line) for n, line in enumerate(text.split(b"\n"), 1) if line.strip()]
     records = [_object(line, f"{name}, line {number}") for number, line in lines]
     names = dict.fromkeys(key for record in records for key in record)
-    table = {key: [record.get(key) for record in records] for key in names}
-    return table, partial(_line_of, text, name)
+    return {key: [record.get(key) for record in records] for key in names}
 
 
 def _object(text: bytes, what: str) -> dict[str, Any]:
@@ -134,12 +133,10 @@ def _object(text: bytes, what: str) -> dict[str, Any]:
 
 
 def _table(
-    text: bytes, separator: str, fields: list[str], kind: str, name: str, *, numbered: bool
-) -> tuple[Fields, Where]:
-    """The columns of CSV or TSV, by `fields` if there is no header.
-
-    If `numbered`, the names of a header may be numbers.
-    """
+    text: bytes, separator: str, name: str, kind: str, reading: check.Reading
+) -> tuple[Any, Where]:
+    """The table of CSV or TSV, which has no header if `reading` has fields; and what names rows."""
+    fields, chosen = reading.fields(kind), reading.names(kind)  # chosen names may be numbers
     rows = partial(_csv_rows, text, separator, name)
     table = None
     if f'{separator} "'.encode() not in text:  # polars takes such a quotation mark for content
@@ -152,17 +149,18 @@ def _table(
         table = pl.DataFrame([[value or None for value in column] for column in values])
     first, (line, head) = int(not fields), next(rows())
     names = fields or [word.strip() for word in head]
-    is_data = not fields and not numbered and any(map(_NUMBER.fullmatch, names))
+    is_data = not fields and not chosen and any(map(_NUMBER.fullmatch, names))
     if len(names) != len(head) or is_data:
         raise check.malformed(head, kind, f"{name}, line {line}")
     if twice := [word for word in names if word and not fields and names.count(word) > 1]:
         raise ValueError(f"{name}, line {line}: several columns are called {twice[0]!r}.")
-    columns = [column[first:].cast(pl.String).str.strip_chars(" ") for column in table]
+    texts = [column[first:].cast(pl.String).str.strip_chars(" ") for column in table]
+    columns = dict(zip(names, texts, strict=True))
 
     def where(row: int) -> str:
         return f"{name}, line {next(islice(rows(), row + first, None))[0]}"
 
-    return dict(zip(names, columns, strict=True)), where
+    return columns if fields else pl.DataFrame(columns), where
 
 
 def _csv_rows(text: bytes, separator: str, name: str) -> Iterator[tuple[int, list[str]]]:
@@ -180,7 +178,7 @@ def _csv_rows(text: bytes, separator: str, name: str) -> Iterator[tuple[int, lis
         raise ValueError(f"{name}, line {rows.line_num}: {error}.") from None
 
 
-def _lines(text: bytes, fields: list[str], kind: str, name: str) -> tuple[Fields, Where]:
+def _lines(text: bytes, fields: list[str], kind: str, name: str) -> Fields:
     """The columns of lines with these fields between white space."""
     tidied = _tidied(text)
     if "label" in fields and b"L" in tidied:  # labels of NTCIR, L0, L1, ...
@@ -204,7 +202,7 @@ def _lines(text: bytes, fields: list[str], kind: str, name: str) -> tuple[Fields
             # no other value is null: polars reads all numbers that `_is_row` accepts
             if (words := _words(line)) and not _is_row(words, fields):
                 raise check.malformed(words, kind, f"{name}, line {number}")
-    return columns, partial(_line_of, text, name)
+    return columns
 
 
 def _tidied(text: bytes) -> bytes:

@@ -32,16 +32,16 @@ def tables_of(
     `kind` is "qrels" or "run", and `name` the name of the run that the caller gives. Errors name
     the line or the row.
     """
-    file = tag = None
+    file = None
     if is_file(source):
         what = file = name_of(source)
-        columns, where, tag = read(source, kind, reading)
+        columns, where = read(source, kind, reading)
     else:
         what = f"run {name!r}" if name is not None else f"the {kind}"
         columns, where = _in_memory(source, kind, reading, what)
     table = table_of(columns, where, what, reading.duplicates)
     if "run" not in table.columns:
-        return [(table, tag or file, file)]
+        return [(table, columns["tag"][0] if "tag" in columns else file, file)]
     parts = table.partition_by("run", maintain_order=True)
     return [(part, part[0, "run"], file) for part in parts]
 
@@ -63,9 +63,7 @@ def read_qrels(source: object, *, columns: Any = None, duplicates: str = "error"
     Parameters
     ----------
     source : path, file object, frame or dict
-        As in `evaluate`. Files are UTF-8, plain or compressed with gzip, bzip2, xz or Zstandard:
-        lines of query, iteration, document and label, where blank lines are ignored; CSV, TSV, JSON
-        Lines or Parquet; or JSON of a dict.
+        As in `evaluate`. TREC's lines: query, iteration, document, label; blank ones are ignored.
     columns, duplicates
         As in `evaluate`.
 
@@ -169,8 +167,8 @@ def read_run(
     Parameters
     ----------
     source : path, file object, frame or dict
-        As in `evaluate`. Formats of files are those of `read_qrels`; lines of TREC have query, Q0,
-        document, rank, score and tag, and columns after the tag are ignored.
+        As in `evaluate`. TREC's lines: query, Q0, document, rank, score, tag; columns after the
+        tag are ignored.
     name : str, optional
         Default: the tag of the first line, the column `run`, or the name of the file.
     columns, duplicates
