@@ -163,11 +163,7 @@ class _LightGBMMetric(adapters.MetricCallable):
     ) -> tuple[str, float, bool] | list[tuple[str, float, bool]]:
         """(name, value, greater is better), or a list of such tuples."""
         scores, data = _read(y_true_or_preds, preds_or_dataset, weight, group)
-        means = self._measured(data, scores, _judge).means()[0]
-        results = [
-            (str(metric), float(mean), metric.greater_is_better)
-            for metric, mean in zip(self.metrics, means, strict=True)
-        ]
+        results = self._results(data, scores, _judge)
         return results if len(results) > 1 else results[0]
 
 
@@ -191,6 +187,9 @@ def _read(
 
 def _array(values: ArrayLike | None) -> np.ndarray | None:
     return None if values is None else np.asarray(values)
+
+
+# LightGBM: a Dataset may have positions, a reference to the training data, and parts of queries.
 
 
 def _check_no_positions(data: Any) -> None:

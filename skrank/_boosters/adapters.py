@@ -46,14 +46,15 @@ class Supplied:
     Attributes
     ----------
     owner
-        An object that lives as long as the data set.
+        An object that lives as long as the data set, and allows weak references.
     labels : ndarray of shape (n_rows,)
     sizes : ndarray, optional
         Number of rows of each query, if the data set has queries.
     weights : ndarray, optional
         Per row, as `judge_data` expects; per query in XGBoost, which has judges of its own.
     max_grade : int, optional
-        Highest grade of the collection, if it is known from other data, such as the training set.
+        Highest grade of the collection, if it is known from other data, such as the training set:
+        not that of `labels`.
     source : str
         The data set in errors about its queries.
     """
@@ -172,7 +173,7 @@ class GradientCallable:
     def _gradient(
         self, data: Supplied, scores: ArrayLike, judge: Judge = judge_data
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient and hessian in float32."""
+        """Gradient and hessian per row in float32, times the weight of the query."""
 
         def bind(data: Supplied) -> BoundObjective:
             judgments, weights, max_grade = judge(data)
@@ -204,7 +205,7 @@ class MetricCallable:
         return f"{type(self).__module__}.eval_metric({names})"
 
     @compiled()  # for each round; gradients are compiled in any case (see BoundPairs)
-    def _measured(self, data: Supplied, scores: ArrayLike, judge: Judge = judge_data) -> Measured:
+    def _measured(self, data: Supplied, scores: ArrayLike, judge: Judge) -> Measured:
         """Values of all metrics, which share one sort."""
 
         def bind(data: Supplied) -> tuple[Judgments, list[Plan], Weights]:
@@ -216,3 +217,11 @@ class MetricCallable:
         # objectives need no `max_grade`, as they see the training labels
         judgments, plans, weights = self._plans.get(data.at_least(self.max_grade), bind)
         return measure(judgments, [Ranking(judgments, scores)], plans, weights)
+
+    def _results(
+        self, data: Supplied, scores: ArrayLike, judge: Judge = judge_data
+    ) -> list[tuple[str, float, bool]]:
+        """Name, mean over queries and direction (greater is better) of each metric."""
+        means = self._measured(data, scores, judge).means()[0].tolist()
+        named = zip(self.metrics, means, strict=True)
+        return [(str(metric), mean, metric.greater_is_better) for metric, mean in named]

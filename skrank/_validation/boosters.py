@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike
 
 from skrank._validation.arrays import first
 
-# Names of all libraries, to which a further library adds its own: ranking objectives, aliases of
-# `objective` that override it, parameters for metrics and for their cut-offs
+# A further library adds its names to these lists, down to the first function.
+# Ranking objectives, and the values of `objective` with which rankers train on their default; its
+# aliases, which override it; parameters for metrics, and for their cut-offs
 OWN_OBJECTIVES = ("lambdarank", "rank_xendcg", "rank:ndcg", "rank:map", "rank:pairwise")
+DEFAULT_OBJECTIVES = (None, "lambdarank", "rank:ndcg")
 OBJECTIVE_ALIASES = ("objective_type", "app", "application", "loss")
 METRIC_PARAMETERS = ("metric", "metrics", "metric_types", "eval_metric")
 CUT_OFFS = ("eval_at", "ndcg_eval_at", "map_eval_at", "ndcg_at", "map_at")

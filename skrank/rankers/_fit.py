@@ -344,9 +344,12 @@ def fit_of(
     if isinstance(kind, Booster):
         params = estimator.get_params(deep=False) | train.params
         if objective is not None:
-            aliases, library = check.OBJECTIVE_ALIASES, kind.classes[0].partition(".")[0]
+            library = kind.classes[0].partition(".")[0]
+            names: tuple[str, ...] = check.OBJECTIVE_ALIASES
+            if params.get("objective") not in check.DEFAULT_OBJECTIVES:
+                names += ("objective",)
             check.check_bagging(params)
-            check.refuse_params(params, aliases, "objective= of skrank.GroupedRanker")
+            check.refuse_params(params, names, "objective= of skrank.GroupedRanker")
             check.refuse_loss_params(library, params, metrics=bool(metrics))
         if metrics and (objective is not None or valid is not None):
             names = check.METRIC_PARAMETERS + check.CUT_OFFS  # which training replaces

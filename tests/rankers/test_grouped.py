@@ -299,6 +299,9 @@ UNSUPPORTED = [
     (cat(od_pval=0.1), {}, "early_stopping_rounds"),
     (cat(use_best_model=True), STOPPING | {"early_stopping_rounds": None}, "use_best_model"),
     (lgbm(application="regression"), GAP, "application.*objective="),
+    (lgbm(objective="rank_xendcg"), GAP, "rank_xendcg.*objective="),
+    (lgbm(objective=max), GAP, "max.*objective="),
+    (xgb(objective="rank:map"), GAP, "rank:map.*objective="),
     (lgbm(metric_types="map"), GAP, "metric_types.*eval_metric="),
     (lgbm(metric="map"), GAP, "metric='map'.*eval_metric="),
     (
