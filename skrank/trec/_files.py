@@ -43,7 +43,7 @@ def read(source: Source, kind: str, reading: check.Reading) -> tuple[Fields, Whe
     name, data = name_of(source), content_of(source)
     where: Where | None = None
     try:
-        if data.startswith(b"PAR1"):
+        if data.startswith(b"PAR1\x15"):  # a text may begin with PAR1; \x15 is the type of a field
             table = pl.scan_parquet(io.BytesIO(data))
         else:
             text = as_text(data, name)

@@ -185,7 +185,7 @@ def test_duplicates(form):
 # what is missing ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", ["pandas", "polars", "csv", "tsv", "jsonl", "parquet"])
+@pytest.mark.parametrize("form", FORMS)
 def test_missing_values(form):
     labels = FORMS[form]({"qid": ["1", "1"], "docid": ["a", "b"], "label": [1.0, None]})
     assert trec.read_qrels(labels).to_dict() == {"1": {"a": 1, "b": -1}}

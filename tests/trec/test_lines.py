@@ -70,7 +70,7 @@ def test_folders_and_damaged_files(tmp_path):
                 assert_refused(tmp_path / "run", damaged, "run cannot be decompressed: ")
     for binary in (b"\x04\x22\x4d\x18", b"PK\x03\x04"):
         assert_refused(tmp_path / "run", binary + bytes(9), "run, line 1: ")
-    assert_refused(tmp_path / "cut", b"PAR1 and no more", "cut: ")
+    assert_refused(tmp_path / "cut", b"PAR1\x15 and no more", "cut: ")
     assert_refused(tmp_path / "run", b"1 Q0 a\0 1 2 t\n\xff", "run, line 1: ")
 
 
@@ -156,6 +156,6 @@ def test_labels_of_ntcir_may_stand_anywhere(place):
     assert qrels.to_dict() == {"L1": {"L2": 3}}
 
 
-@pytest.mark.parametrize("query", ["{1", "[1", "BZhang"])
+@pytest.mark.parametrize("query", ["{1", "[1", "BZhang", "PAR1"])
 def test_a_query_may_begin_as_another_format_does(query):
     assert run_of(f"{query} Q0 a 1 2 t\n").to_dict() == {query: {"a": 2.0}}
