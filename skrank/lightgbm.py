@@ -72,7 +72,6 @@ def objective(x: str | Metric | Objective, **lambdarank_options: object) -> _Lig
     >>> ranker.predict([[0.0], [1.0], [2.0], [3.0]]).argsort()
     array([0, 1, 2, 3])
     """
-    adapters.import_booster("lightgbm")
     return _LightGBMObjective(x, **lambdarank_options)
 
 
@@ -127,7 +126,6 @@ def eval_metric(*metrics: str | Metric, max_grade: int | None = None) -> _LightG
     >>> {name: round(values[-1], 3) for name, values in log["training"].items()}
     {'gap@2': 0.833, 'err': 0.902}
     """
-    adapters.import_booster("lightgbm")
     return _LightGBMMetric(metrics, max_grade)
 
 

@@ -70,7 +70,6 @@ def objective(x: str | Metric | Objective, **options: object) -> _XGBoostObjecti
     >>> booster.predict(xgboost.DMatrix([[0.0], [1.0], [2.0], [3.0]])).argsort()
     array([0, 1, 2, 3])
     """
-    adapters.import_booster("xgboost")
     return _XGBoostObjective(x, **options)
 
 
@@ -117,7 +116,6 @@ def eval_metric(*metrics: str | Metric, max_grade: int | None = None) -> _XGBoos
     >>> skrank.xgboost.eval_metric("rr", "gap@1")(numpy.array([0.3, 0.2, 0.9, 0.1]), data)
     [('rr', 0.75), ('gap@1', 0.5)]
     """
-    adapters.import_booster("xgboost")
     return _XGBoostMetric(metrics, max_grade)
 
 

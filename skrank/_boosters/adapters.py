@@ -159,6 +159,7 @@ class GradientCallable:
     """
 
     def __init__(self, x: str | Metric | Objective, **options: object) -> None:
+        import_booster(type(self).__module__.rpartition(".")[2])  # skrank.lightgbm needs lightgbm
         self.objective = objective_of(x, **options)
         self._bound = PerDataSet()
         self._lock = threading.Lock()  # a bound objective has workspace for one call at a time
@@ -191,6 +192,7 @@ class MetricCallable:
     """Metrics as boosters call them. Copies start without plans."""
 
     def __init__(self, metrics: Iterable[str | Metric], max_grade: int | None = None) -> None:
+        import_booster(type(self).__module__.rpartition(".")[2])  # skrank.lightgbm needs lightgbm
         self.metrics = tuple(dict.fromkeys(metric(name) for name in metrics))
         if not self.metrics:
             raise ValueError("eval_metric() has no metric: name one or more, such as 'gap@10'.")

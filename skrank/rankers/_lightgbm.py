@@ -10,7 +10,6 @@ from inspect import signature
 import numpy as np
 
 import skrank.lightgbm
-from skrank._boosters.adapters import import_booster
 from skrank._typing import Estimator, Options, Table
 from skrank.rankers._fit import Booster, Fit
 
@@ -31,6 +30,8 @@ class LightGBM(Booster):
     forbidden_names = r'^$|[",:\[\]{}]'  # LightGBM: models with an empty name cannot be loaded
 
     def train(self, fit: Fit) -> None:
+        from lightgbm.basic import LightGBMError
+
         estimator, train, valid, arguments = fit.estimator, fit.train, fit.valid, fit.arguments
         if fit.objective is not None:
             estimator.set_params(objective=skrank.lightgbm.objective(fit.objective))
@@ -47,7 +48,7 @@ class LightGBM(Booster):
             arguments |= self._validation(fit)
         try:
             estimator.fit(train.X, train.y, sample_weight=train.weights, **arguments)
-        except import_booster("lightgbm").basic.LightGBMError as error:
+        except LightGBMError as error:
             if "num_features" not in str(error):  # LightGBM: its check for features to split
                 raise
             least = estimator.min_child_samples
@@ -76,7 +77,8 @@ class LightGBM(Booster):
         if self.trains_on_queries:
             added["eval_group"] = [valid.queries.sizes]
         if fit.patience is not None:  # LightGBM: stops by a callback
-            early_stopping = import_booster("lightgbm").early_stopping
+            from lightgbm import early_stopping
+
             stop = early_stopping(fit.patience, first_metric_only=True, verbose=False)
             added["callbacks"] = [*fit.arguments["callbacks"], stop]
         return added
