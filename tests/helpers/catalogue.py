@@ -1,8 +1,8 @@
 """Every metric at odd parameter points, each beside its literal definition.
 
-A point is the text that users type, which stands above the definition (`tested_at`); the parameters
-of the definition are read from it without skrank. test_names.py fails for a registered metric that
-has no point.
+A point is the text that users type; it stands above the definition (`compared_at`). Parameters of
+the definition are read from it without skrank. test_names.py fails for a registered metric that has
+no point.
 """
 
 import ast
@@ -19,7 +19,7 @@ import pytest
 import skrank
 from skrank.testing import ScoredLists, make_lists
 from tests.helpers import reference as ref
-from tests.helpers.reference.points import LITERALS, TEXTS
+from tests.helpers.reference.points import LITERALS, NUMERATORS, TEXTS
 
 Lists, lists = ScoredLists, make_lists
 
@@ -39,15 +39,7 @@ def letor(ranked, *, unretrieved=(), k):
     return 0.0 if value is not None and len(ranked) + len(unretrieved) < k else value
 
 
-# the sum that a normalised metric divides by its value for the best list
-NUMERATORS = {
-    ref.ap: ref.ap_numerator,
-    ref.gap: ref.gap_numerator,
-    letor: letor_sum,
-    ref.ndcg: ref.dcg_sum,
-    ref.nerr: ref.err_sum,
-    ref.q: ref.q_numerator,
-}
+NUMERATORS[letor] = letor_sum
 SCALE = ("thresholds", "max_grade", "fractional")  # of GAP
 
 

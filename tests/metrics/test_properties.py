@@ -1,6 +1,7 @@
 """Properties of every metric, such as equality with its literal definition."""
 
 from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -43,6 +44,16 @@ def test_values_equal_the_definition(point):
     """
     for data in (make_lists(0), make_lists(1, levels=3)):
         close(per_query(point.settled, data), point.expected(data))
+
+
+def test_attributes_of_the_class_say_what_holds():
+    """`orderless`, and a range above 1; `check_metric` sees the former without a cut-off only."""
+    for point in CATALOGUE:
+        if point.metric.k is None:
+            values = [point.value(ranked) for ranked in permutations([3, 0, 2, None, 1])]
+            assert point.metric.orderless == (np.ptp(values) < 1e-9), point
+        if point.metric.average != "sum":
+            assert (point.value([3] * 9) > 1.001) == (point.metric.value_range[1] > 1), point
 
 
 @every_metric

@@ -3,7 +3,7 @@
 import math
 from fractions import Fraction
 
-from tests.helpers.reference.points import tested_at
+from tests.helpers.reference.points import compared_at
 
 # ---------------------------------------------------------------------- helpers
 
@@ -106,10 +106,11 @@ def gap_numerator(ranked, *, unretrieved=(), k=None, **scale):
     return total
 
 
-@tested_at(
+@compared_at(
     "gap gap@1 gap@3 gap(normalize=ideal)@3 gap(normalize=ideal)@100 gap(max_grade=5) "
     "gap(thresholds=[0.2,0.5,0.3]) gap(thresholds=[0,1,0])@2 "
-    "gap(thresholds=[0.5,0,0.5],fractional=interp) gap(condensed=True)@2"
+    "gap(thresholds=[0.5,0,0.5],fractional=interp) gap(condensed=True)@2",
+    numerator=gap_numerator,
 )
 def gap(
     ranked,
@@ -171,9 +172,10 @@ def ap_numerator(ranked, *, unretrieved=(), k=None, rel=1):
     return total
 
 
-@tested_at(
+@compared_at(
     "ap ap@2 ap(normalize=ideal)@2 ap(normalize=retrieved)@2 ap(normalize=retrieved,rel=2)@5 "
-    "ap(rel=2) ap(rel=2.5,condensed=True)"
+    "ap(rel=2) ap(rel=2.5,condensed=True)",
+    numerator=ap_numerator,
 )
 def ap(ranked, *, unretrieved=(), k=None, rel=1, normalize="all"):
     """Average precision: mean precision at all R relevant documents, 0 for one that is not found.
@@ -189,7 +191,7 @@ def ap(ranked, *, unretrieved=(), k=None, rel=1, normalize="all"):
     return ap_numerator(ranked, k=k, rel=rel) / cutoff_normalizer(total, k, normalize)
 
 
-@tested_at(
+@compared_at(
     "precision precision@1 precision@3 precision(rel=2)@4 precision(normalize=shown)@3 "
     "precision(condensed=True)@3"
 )
@@ -206,14 +208,14 @@ def precision(ranked, *, unretrieved=(), k=None, rel=1, normalize="k"):
     return 0.0 if divisor == 0 else count_relevant(top(ranked, k), rel) / divisor
 
 
-@tested_at("recall recall@3 recall(rel=2)@2")
+@compared_at("recall recall@3 recall(rel=2)@2")
 def recall(ranked, *, unretrieved=(), k=None, rel=1):
     """Recall a / (a + c) (ROMIP 2010, 1.1): relevant in the top k over all relevant documents."""
     total = count_relevant(judged_labels(ranked, unretrieved), rel)
     return None if total == 0 else count_relevant(top(ranked, k), rel) / total
 
 
-@tested_at("f1 f1@3 f1(beta=2)@2")
+@compared_at("f1 f1@3 f1(beta=2)@2")
 def f_beta(ranked, *, unretrieved=(), k=None, rel=1, beta=1.0):
     """F = (1 + b^2) / (1/p + b^2/r), 0 if p = 0 or r = 0 (ROMIP 2010, 1.5, with b = 1)."""
     p = precision(ranked, unretrieved=unretrieved, k=k, rel=rel)
@@ -225,7 +227,7 @@ def f_beta(ranked, *, unretrieved=(), k=None, rel=1, beta=1.0):
     return (1 + beta**2) / (1 / p + beta**2 / r)
 
 
-@tested_at("success success@2 success(rel=2)@1")
+@compared_at("success success@2 success(rel=2)@1")
 def success(ranked, *, unretrieved=(), k=None, rel=1):
     """1 if the top k holds a relevant document, else 0 (trec_eval, success_k)."""
     if count_relevant(judged_labels(ranked, unretrieved), rel) == 0:
@@ -233,7 +235,7 @@ def success(ranked, *, unretrieved=(), k=None, rel=1):
     return 1.0 if count_relevant(top(ranked, k), rel) > 0 else 0.0
 
 
-@tested_at(
+@compared_at(
     "r_precision r_precision(rel=2) r_precision(multiple=0.35) r_precision(multiple=1.6,rel=2)"
 )
 def r_precision(ranked, *, unretrieved=(), rel=1, multiple=1):
@@ -257,14 +259,14 @@ def contingency(ranked, unretrieved, k, rel):
     return a, len(found) - a, c, len(missed) - c
 
 
-@tested_at("accuracy accuracy@3")
+@compared_at("accuracy accuracy@3")
 def accuracy(ranked, *, unretrieved=(), k=None, rel=1):
     """(a + d) / (a + b + c + d) (ROMIP 2010, 1.3) over the documents of the query."""
     a, b, c, d = contingency(ranked, unretrieved, k, rel)
     return None if a + c == 0 else (a + d) / (a + b + c + d)
 
 
-@tested_at("error@3 error(rel=2)@1")
+@compared_at("error@3 error(rel=2)@1")
 def error(ranked, *, unretrieved=(), k=None, rel=1):
     """(b + c) / (a + b + c + d) (ROMIP 2010, 1.4); the only metric here where less is better."""
     a, b, c, d = contingency(ranked, unretrieved, k, rel)
@@ -283,7 +285,7 @@ def ruler_value(rank, ruler):
     return values[rank - 1] if rank <= len(values) else 0.0
 
 
-@tested_at(
+@compared_at(
     "rr rr@2 rr(rel=2) rr(ruler=trec) rr(ruler=romip)@3 rr(ruler=[1,0.25,0.25]) rr(condensed=True)"
 )
 def rr(ranked, *, unretrieved=(), k=None, ruler=None, rel=1):
@@ -296,7 +298,7 @@ def rr(ranked, *, unretrieved=(), k=None, ruler=None, rel=1):
     return 0.0
 
 
-@tested_at(
+@compared_at(
     "iprec(recall=0.5) iprec(recall=0,rel=2) iprec(recall=0.7) "
     "iprec(recall=0.3,rounding=trec_eval9) iprec(recall=0.3,rounding=trec_eval10)"
 )
@@ -323,7 +325,7 @@ def iprec(ranked, recall, *, unretrieved=(), rel=1, rounding=None):
     return best
 
 
-@tested_at("infap infap(rel=2)")
+@compared_at("infap infap(rel=2)")
 def infap(ranked, *, unretrieved=(), rel=1, unjudged="pooled", epsilon=1e-5):
     """Inferred AP (Yilmaz, Aslam 2006) with trec_eval's smoothing of 1e-5.
 
@@ -352,7 +354,7 @@ def infap(ranked, *, unretrieved=(), rel=1, unjudged="pooled", epsilon=1e-5):
     return value / total
 
 
-@tested_at("judged judged@3")
+@compared_at("judged judged@3")
 def judged(ranked, *, unretrieved=(), k=None):
     """Share of the top k that is judged; a list shorter than k is taken as it is. 0 if empty."""
     found = top(ranked, k)

@@ -13,7 +13,7 @@ from tests.helpers.reference.binary import (
     look_up,
     top,
 )
-from tests.helpers.reference.points import tested_at
+from tests.helpers.reference.points import compared_at
 
 # ---------------------------------------------------------------------- gains
 
@@ -26,7 +26,7 @@ def dcg_sum(ranked, *, unretrieved=(), k=None, gain="exp2", discount="log2", bas
     return total
 
 
-@tested_at("dcg dcg(gain=linear)@2 dcg(discount=letor)")
+@compared_at("dcg dcg(gain=linear)@2 dcg(discount=letor)")
 def dcg(ranked, *, unretrieved=(), k=None, gain="exp2", discount="log2", base=2):
     """Discounted cumulative gain (Jarvelin, Kekalainen 2002; ROMIP 2010, 5.1 with ranks from 1)."""
     if all(gain_of(label, gain) <= 0 for label in judged_labels(ranked, unretrieved)):
@@ -34,11 +34,12 @@ def dcg(ranked, *, unretrieved=(), k=None, gain="exp2", discount="log2", base=2)
     return dcg_sum(ranked, k=k, gain=gain, discount=discount, base=base)
 
 
-@tested_at(
+@compared_at(
     "ndcg ndcg@1 ndcg@3 ndcg@100 ndcg(gain=linear)@3 ndcg(gain=[0,1,3,10]) "
     "ndcg(gain={0:0,1:0.5,2:0.5,3:4})@2 ndcg(condensed=True)@2 ndcg(discount=jk,base=2) "
     "ndcg(discount=jk,base=3)@3 ndcg(discount=letor) ndcg(discount=letor)@4 ndcg(discount=romip) "
-    "ndcg(discount=[1,0.5,0.5,0.1])"
+    "ndcg(discount=[1,0.5,0.5,0.1])",
+    numerator=dcg_sum,
 )
 def ndcg(ranked, *, unretrieved=(), k=None, gain="exp2", discount="log2", base=2):
     """DCG over the DCG of the best order of all judged documents, cut at the same k."""
@@ -51,7 +52,7 @@ def ndcg(ranked, *, unretrieved=(), k=None, gain="exp2", discount="log2", base=2
     return dcg_sum(ranked, **how) / ideal
 
 
-@tested_at("cg cg(gain=linear)@2")
+@compared_at("cg cg(gain=linear)@2")
 def cg(ranked, *, unretrieved=(), k=None, gain="exp2"):
     """Cumulative gain (Jarvelin, Kekalainen 2002): the sum of the gains of the top k."""
     if all(gain_of(label, gain) <= 0 for label in judged_labels(ranked, unretrieved)):
@@ -59,7 +60,7 @@ def cg(ranked, *, unretrieved=(), k=None, gain="exp2"):
     return float(sum(gain_of(label, gain) for label in top(ranked, k)))
 
 
-@tested_at(
+@compared_at(
     "rbp rbp(p=0.5)@3 rbp(p=0.95,gain=exp2,max_grade=4) rbp(p=0) rbp(rel=2) rbp(p=0.5,rel=1)@3"
 )
 def rbp(ranked, *, unretrieved=(), k=None, p=0.8, gain="linear", max_grade, rel=None):
@@ -78,7 +79,7 @@ def rbp(ranked, *, unretrieved=(), k=None, p=0.8, gain="linear", max_grade, rel=
     return (1 - p) * sum(p**r * share(label) for r, label in enumerate(top(ranked, k)))
 
 
-@tested_at("rbp_residual rbp_residual(p=0.5)@2")
+@compared_at("rbp_residual rbp_residual(p=0.5)@2")
 def rbp_residual(ranked, *, unretrieved=(), k=None, p=0.8):
     """Moffat, Zobel 2008: the weight of the unjudged ranks and of all ranks that are not shown."""
     shown = top(ranked, k)
@@ -101,7 +102,7 @@ def q_numerator(ranked, *, unretrieved=(), k=None, beta=1.0, gain="linear"):
     return total
 
 
-@tested_at("q q(beta=0) q(beta=10)@3 q(gain=exp2,normalize=ideal)@2")
+@compared_at("q q(beta=0) q(beta=10)@3 q(gain=exp2,normalize=ideal)@2", numerator=q_numerator)
 def q(ranked, *, unretrieved=(), k=None, beta=1.0, gain="linear", normalize="all"):
     """Q-measure: the sum above over R, the number of documents with a gain.
 
@@ -139,7 +140,7 @@ def err_sum(ranked, *, unretrieved=(), k=None, max_grade, gain="exp2"):
     return total
 
 
-@tested_at("err err@2 err(max_grade=4)@3 err(condensed=True) err(gain=linear)@4")
+@compared_at("err err@2 err(max_grade=4)@3 err(condensed=True) err(gain=linear)@4")
 def err(ranked, *, unretrieved=(), k=None, max_grade, gain="exp2"):
     """Expected reciprocal rank (Chapelle et al. 2009), ROMIP's graded mean reciprocal rank."""
     if all(stop_probability(x, max_grade, gain) == 0 for x in judged_labels(ranked, unretrieved)):
@@ -147,7 +148,7 @@ def err(ranked, *, unretrieved=(), k=None, max_grade, gain="exp2"):
     return err_sum(ranked, k=k, max_grade=max_grade, gain=gain)
 
 
-@tested_at("nerr nerr(gain=linear)@4 nerr@2 nerr(max_grade=4)@3")
+@compared_at("nerr nerr(gain=linear)@4 nerr@2 nerr(max_grade=4)@3", numerator=err_sum)
 def nerr(ranked, *, unretrieved=(), k=None, max_grade, gain="exp2"):
     """ERR over the ERR of the best order of all judged documents, cut at the same k."""
     value = err(ranked, unretrieved=unretrieved, k=k, max_grade=max_grade, gain=gain)
@@ -177,7 +178,7 @@ def satisfaction_probability(label, p_rel):
     return look_up(p_rel, label)
 
 
-@tested_at(
+@compared_at(
     "pfound pfound@3 pfound(p_rel=yandex,p_break=0.3) "
     "pfound(p_rel={0:0,1:0.2,2:0.4,3:1},p_break=0.5)"
 )
@@ -222,7 +223,7 @@ def bpref_penalty(above, r, total_rel, total_non, retrieved_non, variant):
     raise ValueError(variant)
 
 
-@tested_at(
+@compared_at(
     "bpref bpref(variant=romip) bpref(variant='10') bpref(variant=n) "
     "bpref(variant=relative,rel=2) bpref(variant=old)"
 )
@@ -249,7 +250,7 @@ def bpref(ranked, *, unretrieved=(), variant="trec", rel=1):
     return total / total_rel
 
 
-@tested_at("rpref rpref(variant=n) rpref(variant=relative,gain=exp2)")
+@compared_at("rpref rpref(variant=n) rpref(variant=relative,gain=exp2)")
 def rpref(ranked, *, unretrieved=(), variant="relative2", gain="linear", max_grade):
     """rpref of De Beer and Moens in Sakai's form (Sakai 2007, equations 2-8 and 14-20).
 

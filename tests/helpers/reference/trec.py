@@ -13,40 +13,40 @@ from tests.helpers.reference.binary import (
     precision,
     top,
 )
-from tests.helpers.reference.points import tested_at
+from tests.helpers.reference.points import compared_at
 
 
-@tested_at("num_q")
+@compared_at("num_q")
 def num_q(ranked, *, unretrieved=()):
     """Every query is one."""
     return 1.0
 
 
-@tested_at("num_ret num_ret@2")
+@compared_at("num_ret num_ret@2")
 def num_ret(ranked, *, unretrieved=(), k=None):
     """Number of documents retrieved, discarding those below the cut-off."""
     return float(len(top(ranked, k)))
 
 
-@tested_at("num_rel num_rel(rel=2)")
+@compared_at("num_rel num_rel(rel=2)")
 def num_rel(ranked, *, unretrieved=(), rel=1):
     """Number of relevant documents, retrieved or not."""
     return float(count_relevant(judged_labels(ranked, unretrieved), rel))
 
 
-@tested_at("num_rel_ret num_rel_ret(rel=2)@2")
+@compared_at("num_rel_ret num_rel_ret(rel=2)@2")
 def num_rel_ret(ranked, *, unretrieved=(), k=None, rel=1):
     """Number of relevant documents retrieved."""
     return float(count_relevant(top(ranked, k), rel))
 
 
-@tested_at("num_nonrel_judged_ret num_nonrel_judged_ret(rel=2)@3")
+@compared_at("num_nonrel_judged_ret num_nonrel_judged_ret(rel=2)@3")
 def num_nonrel_judged_ret(ranked, *, unretrieved=(), k=None, rel=1):
     """Number of documents retrieved that have a label, which says not relevant."""
     return float(sum(1 for label in top(ranked, k) if label is not None and label < rel))
 
 
-@tested_at("set_ap set_ap(rel=2)@3")
+@compared_at("set_ap set_ap(rel=2)@3")
 def set_ap(ranked, *, unretrieved=(), k=None, rel=1):
     """num_rel_ret**2 / (num_ret * num_rel); 0 if nothing was retrieved."""
     total = count_relevant(judged_labels(ranked, unretrieved), rel)
@@ -56,7 +56,7 @@ def set_ap(ranked, *, unretrieved=(), k=None, rel=1):
     return count_relevant(found, rel) ** 2 / (len(found) * total) if found else 0.0
 
 
-@tested_at("relative_precision relative_precision@2 relative_precision(rel=2)@4")
+@compared_at("relative_precision relative_precision@2 relative_precision(rel=2)@4")
 def relative_precision(ranked, *, unretrieved=(), k=None, rel=1):
     """Precision over the precision of the best list: with min(k, R) relevant documents in it."""
     total = count_relevant(judged_labels(ranked, unretrieved), rel)
@@ -69,7 +69,7 @@ def relative_precision(ranked, *, unretrieved=(), k=None, rel=1):
     return precision(ranked, unretrieved=unretrieved, k=k, rel=rel) / best
 
 
-@tested_at("utility utility(weights=[2,-1,-0.5,0.25])@3 utility(weights=[1,0,0,1],n_documents=9)")
+@compared_at("utility utility(weights=[2,-1,-0.5,0.25])@3 utility(weights=[1,0,0,1],n_documents=9)")
 def utility(ranked, *, unretrieved=(), k=None, rel=1, weights=(1, -1, 0, 0), n_documents=None):
     """p1 a + p2 b + p3 c + p4 d of the contingency table; d of the collection if it is known."""
     a, b, c, d = contingency(ranked, unretrieved, k, rel)
@@ -81,7 +81,7 @@ def utility(ranked, *, unretrieved=(), k=None, rel=1, weights=(1, -1, 0, 0), n_d
 TENTHS = tuple(Fraction(i, 10) for i in range(11))
 
 
-@tested_at(
+@compared_at(
     "iap iap(levels=[0.25,0.75],rel=2) iap(levels=[0.3],rounding=trec_eval9) "
     "iap(levels=[0.3,1],rounding=trec_eval10)"
 )

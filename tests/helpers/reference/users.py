@@ -7,7 +7,7 @@ that the user reads at most, which says with what probability the user goes on.
 import math
 
 from tests.helpers.reference.binary import gain_of, judged_labels, top
-from tests.helpers.reference.points import tested_at
+from tests.helpers.reference.points import compared_at
 
 DEPTH = 1000
 
@@ -39,7 +39,7 @@ def padded(gains, depth):
 def user(texts, model):
     """The metric of a user model, tested at `texts`; its parameters are those of the model."""
 
-    @tested_at(texts)
+    @compared_at(texts)
     def metric(ranked, *, unretrieved=(), k=None, gain="linear", max_grade, **parameters):
         everything = judged_labels(ranked, unretrieved)
         if all(gain_of(label, gain) <= 0 for label in everything):
@@ -100,7 +100,7 @@ def overlap(one, other, p, depth):
     return shared / sum(p ** (d - 1) for d in range(1, depth + 1))
 
 
-@tested_at("compat compat(p=0.5) compat(normalize=False) compat(p=0,condensed=True)")
+@compared_at("compat compat(p=0.5) compat(normalize=False) compat(p=0,condensed=True)")
 def compat(ranked, *, unretrieved=(), p=0.95, normalize=True):
     """Clarke, Vtyurina, Smucker 2021: the overlap with the most similar ideal ranking."""
     labels = dict(enumerate([*ranked, *unretrieved]))
