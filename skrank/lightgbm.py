@@ -139,7 +139,7 @@ class _LightGBMObjective(adapters.GradientCallable):
     def __call__(
         self,
         y_true_or_preds: ArrayLike,
-        preds_or_dataset: lightgbm.Dataset,
+        preds_or_dataset: ArrayLike | lightgbm.Dataset,
         weight: ArrayLike | None = None,
         group: ArrayLike | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -155,7 +155,7 @@ class _LightGBMMetric(adapters.MetricCallable):
     def __call__(
         self,
         y_true_or_preds: ArrayLike,
-        preds_or_dataset: lightgbm.Dataset,
+        preds_or_dataset: ArrayLike | lightgbm.Dataset,
         weight: ArrayLike | None = None,
         group: ArrayLike | None = None,
     ) -> tuple[str, float, bool] | list[tuple[str, float, bool]]:

@@ -53,8 +53,7 @@ class Supplied:
     weights : ndarray, optional
         Per row, as `judge_data` expects; per query in XGBoost, which has judges of its own.
     max_grade : int, optional
-        Highest grade of the collection, if it is known from other data, such as the training set:
-        not that of `labels`.
+        Highest grade of the training labels, if the booster passes them to all callables.
     source : str
         The data set in errors about its queries.
     """

@@ -33,7 +33,7 @@ class Scale:
     longest : int
         Length of the longest list.
     unjudged : int
-        Documents that were not judged have this code or a higher code.
+        Documents that were not judged have this code or a higher code (two codes of `InfAP`).
     condensed : bool
         Whether these documents are removed from the lists.
     cacheable : bool
@@ -73,7 +73,7 @@ class Scale:
 
     def row_of(self, code: int) -> str | None:
         """As `place`, but None if no document has the code. After a call, tables are not cached."""
-        self.cacheable = False
+        self.cacheable = False  # they may lack the gain of a label that occurs in no row
         return self._judgments.row_of(code)
 
     def gains(self, gain: Gain) -> np.ndarray:
@@ -96,8 +96,8 @@ class Scale:
         return self.judgments.totals(worth)
 
 
-# Effect of swapping two documents: a compiled function of LambdaRank, its tables, such as
-# `QuadraticSwaps`, and their index for each row: the code, or the class of codes of equal gain.
+# Effect of swapping two documents: a compiled function of LambdaRank, the index of each row in its
+# tables (the code, or the class of codes of equal gain), and these, such as `QuadraticSwaps`.
 Swaps = tuple[Callable[..., None], np.ndarray, Any]
 
 

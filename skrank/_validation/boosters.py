@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 from skrank._validation.arrays import first
 
 # A further library adds its names to these lists, down to the first function.
-# Ranking objectives, and the values of `objective` with which rankers train on their default; its
-# aliases, which override it; parameters for metrics, and for their cut-offs
+# Ranking objectives; values of `objective` that say no more than the default of rankers, and may
+# stand beside an objective of skrank; its aliases, which override it; parameters for metrics, and
+# for their cut-offs
 OWN_OBJECTIVES = ("lambdarank", "rank_xendcg", "rank:ndcg", "rank:map", "rank:pairwise")
 DEFAULT_OBJECTIVES = (None, "lambdarank", "rank:ndcg")
 OBJECTIVE_ALIASES = ("objective_type", "app", "application", "loss")
@@ -88,7 +89,7 @@ def check_bagging(params: Mapping[str, Any]) -> None:
         )
 
 
-def check_whole_queries(sizes: ArrayLike | None, rows: ArrayLike) -> None:
+def check_whole_queries(sizes: ArrayLike, rows: ArrayLike) -> None:
     """Check that `rows` contain all rows of a query, or none."""
     sizes = np.asarray(sizes).astype(np.int64)
     query = np.repeat(np.arange(len(sizes)), sizes)
@@ -100,12 +101,17 @@ def check_whole_queries(sizes: ArrayLike | None, rows: ArrayLike) -> None:
         )
 
 
+def chosen_params(params: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """The parameters `names` that are set, to more than a word that LightGBM reads as none."""
+    none: Any = (None, "None", "none", "custom", "null", "na")
+    chosen: dict[str, Any] = {name: params.get(name) for name in names}
+    return {name: value for name, value in chosen.items() if np.ndim(value) or value not in none}
+
+
 def refuse_params(params: Mapping[str, Any], names: Iterable[str], instead: str) -> None:
-    """Refuse parameters `names`, unless LightGBM reads them as none: callers must set `instead`."""
-    for name in names:
-        value: Any = params.get(name)
-        if np.ndim(value) or value not in (None, "None", "none", "custom", "null", "na"):
-            raise ValueError(f"the booster has {name}={value!r}: give {instead} instead.")
+    """Refuse parameters `names`, which training replaces; users write `instead`."""
+    for name, value in chosen_params(params, names).items():
+        raise ValueError(f"the booster has {name}={value!r}: give {instead} instead.")
 
 
 def refuse_loss_params(library: str, params: Mapping[str, object], *, metrics: bool) -> None:

@@ -109,9 +109,13 @@ class Reading:
         return names
 
     def fields(self, kind: str) -> list[str]:
-        """The fields of a file without a header; empty unless `columns` lists those of the kind."""
+        """The fields of a file without a header; empty unless `columns` lists those of the kind.
+
+        Fields of the other kind are skipped: a list may describe judgments and runs.
+        """
         columns = self.columns if isinstance(self.columns, list) else []
-        fields = columns if set(NUMBERS[kind]) & {*columns} else []
+        fields = [field if field in FIELDS[kind] else SKIPPED for field in columns]
+        fields = fields if set(NUMBERS[kind]) & {*fields} else []
         self.used |= bool(fields)
         return fields
 

@@ -60,9 +60,9 @@ Discount = str | Sequence[float]
 def _check_discount(discount: Discount) -> Discount:
     if isinstance(discount, str):
         return check.check_choice("discount", discount, DISCOUNTS)
-    table = check.check_numbers("discount", discount)
-    check.check_descending("discount", table)
-    return table
+    factors = check.check_numbers("discount", discount)
+    check.check_descending("discount", factors)
+    return factors
 
 
 @register("dcg")

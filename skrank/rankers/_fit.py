@@ -28,7 +28,7 @@ from skrank.objectives import Objective, as_objective
 from skrank.objectives.base import metric_of
 from skrank.rankers._rows import Part
 
-_DEFAULT_METRIC = "ndcg@10"  # for early stopping of rankers with their own objective
+_DEFAULT_METRIC = "ndcg@10"  # for early stopping on an objective without a metric
 _ROWS = 100  # training rows on which predictions are compared with margins; a free choice
 
 # linear starts that `shared_starts` has trained, by the hash of their parameters and rows
@@ -118,7 +118,7 @@ class EstimatorKind(ABC):
         return chosen
 
     def check_table(self, X: Table, estimator: Estimator) -> None:
-        """Refuse names of columns, and numbers, that the estimator does not read."""
+        """Refuse names of columns that the estimator does not read; subclasses: also numbers."""
         check.check_names(X, self.forbidden_names, type(estimator).__name__)
 
 
@@ -143,6 +143,7 @@ class Booster(EstimatorKind):
         library, _, ranker = self.classes
         self.trains_on_queries = is_instance(estimator, library, ranker)
         self.trains_objectives = self.trains_on_queries and self.takes_callables
+        # a ranker that users derive may have predict_proba
         classifies = hasattr(estimator, "predict_proba") and not self.trains_on_queries
         self.follows_metrics = self.starts_from_scores = not classifies
 
@@ -255,7 +256,8 @@ class Fit:
         kind.train(self)
         if not start.factor:
             return
-        if isinstance(kind, Booster) and not kind.trains_on_queries:  # no other kind has a start
+        # only boosters have a start; of the scores of rankers, only the order counts
+        if isinstance(kind, Booster) and not kind.trains_on_queries:
             X = _safe_indexing(self.train.X, np.arange(min(_ROWS, len(self.train.y))))
             if not np.array_equal(kind.margins(self.estimator, X), self.estimator.predict(X)):
                 raise objective_with_link(self.estimator)
@@ -371,7 +373,7 @@ def metrics_of(
         chosen = metric_of(objective)
     if chosen is None and kind.trains_objectives:
         params = ranker.estimator.get_params(deep=False)
-        if not any(params.get(name) for name in check.METRIC_PARAMETERS):
+        if not check.chosen_params(params, check.METRIC_PARAMETERS):
             chosen = _DEFAULT_METRIC
     return {} if chosen is None else unique_metrics(chosen)
 

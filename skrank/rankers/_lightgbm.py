@@ -26,7 +26,7 @@ class LightGBM(Booster):
         "early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change",
         "early_stopping_min_delta",
     )  # fmt: skip
-    categorical_parameter = "categorical_feature"  # LightGBM: for init="linear"
+    categorical_parameter = "categorical_feature"  # LightGBM: init="linear" reads it
     forbidden_names = r'^$|[",:\[\]{}]'  # LightGBM: models with an empty name cannot be loaded
 
     def train(self, fit: Fit) -> None:
@@ -51,11 +51,10 @@ class LightGBM(Booster):
         except LightGBMError as error:
             if "num_features" not in str(error):  # LightGBM: its check for features to split
                 raise
-            least = estimator.min_child_samples
             raise ValueError(
-                f"LightGBM has no feature to split: of {len(train.y)} rows, each side of a split "
-                f"needs min_child_samples={least} of {type(estimator).__name__}. Set a smaller "
-                "min_child_samples, or give features that are not constant."
+                f"LightGBM has no feature to split: each side of a split of {len(train.y)} rows "
+                f"needs min_child_samples of {type(estimator).__name__}, or min_data_in_leaf. Set "
+                "it to a smaller number, or give features that are not constant."
             ) from error
         if valid is not None:
             fit.log = estimator.evals_result_.get(fit.valid_name, {})

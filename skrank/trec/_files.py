@@ -54,11 +54,11 @@ def read(source: Source, kind: str, reading: check.Reading) -> tuple[Fields, Whe
                 raise ValueError(f"{name} is empty: a line of {kind} is {check.LINES[kind]}.")
             words, fields = _words(line), reading.fields(kind)
             separator = next((mark for mark in "\t,;" if mark in line), None)
-            of_trec = not fields and _is_row(words, _TREC[kind])
-            # "q1, d1, 2" has as many words as fields, and the first word ends with the separator
-            of_words = of_trec or (len(words) == len(fields) and words[0][-1] != separator)
-            if line[0] in "{[" and not of_trec:
-                if _is_record(text, line):  # values have any type, unlike those of polars
+            of_words = _is_row(words, fields or _TREC[kind])
+            if fields and words[0][-1] == separator:  # "q1, d1, 2"
+                of_words = False
+            if line[0] in "{[" and not of_words:
+                if _is_record(text, line):
                     table = fields_of(_json_lines(text, name), kind, reading, name)
                 else:
                     table, where = of_queries(_object(text, name), kind, name)
@@ -68,7 +68,7 @@ def read(source: Source, kind: str, reading: check.Reading) -> tuple[Fields, Whe
                 table = _lines(text, fields or _TREC[kind], kind, name)
         columns = table if isinstance(table, dict) else fields_of(table, kind, reading, name)
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        # errors of a library, such as polars or json, do not name the file
+        # errors of a library, such as json or polars (OSError as well), do not name the file
         prefix = "" if str(error).startswith(name) else f"{name}: "
         raise ValueError(f"{prefix}{error}") from None
     return columns, where or (lambda row: f"{name}, row {row}")
@@ -99,14 +99,13 @@ def _is_record(text: bytes, line: str) -> bool:
         record = json.loads(line)
     except ValueError:
         return False
-    values = record.values() if isinstance(record, dict) and record else [{}]
-    # other values than records are treated as nested, and refused by both readers
-    nested = any(isinstance(value, (dict, list)) for value in values)
-    return not nested or b"\n" in text.strip()
+    # other values than records count as nested, and are refused by both readers
+    first = next(iter(record.values()), {}) if isinstance(record, dict) else {}
+    return not isinstance(first, (dict, list)) or b"\n" in text.strip()
 
 
 def _json_lines(text: bytes, name: str) -> Fields:
-    """The columns of JSON Lines, by their names."""
+    """The columns of JSON Lines, by their names; values of a column may differ in type."""
     lines = [(n, line) for n, line in enumerate(text.split(b"\n"), 1) if line.strip()]
     records = [_object(line, f"{name}, line {number}") for number, line in lines]
     names = dict.fromkeys(key for record in records for key in record)

@@ -225,6 +225,7 @@ def test_the_usual_number_of_rounds_is_50():
     ("estimator", "objective", "name"),
     [
         (lgbm(), None, "ndcg@10"),
+        (lgbm(metric="None"), None, "ndcg@10"),
         (xgb(eval_metric="ndcg@3"), None, "ndcg@3"),
         (lgbm(metric="map"), None, "map@1"),
         (lgbm(), "err@5", "err@5"),

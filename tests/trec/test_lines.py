@@ -159,3 +159,29 @@ def test_labels_of_ntcir_may_stand_anywhere(place):
 @pytest.mark.parametrize("query", ["{1", "[1", "BZhang", "PAR1"])
 def test_a_query_may_begin_as_another_format_does(query):
     assert run_of(f"{query} Q0 a 1 2 t\n").to_dict() == {query: {"a": 2.0}}
+
+
+@pytest.mark.parametrize(
+    ("line", "query", "document"),
+    [
+        ("[q] d 2", "[q]", "d"), ("q, d, 2", "q", "d"), ("q ,d ,2", "q", "d"),
+        ("my q,my d,2", "my q", "my d"), ("q a;b 2", "q", "a;b"),
+    ],
+)  # fmt: skip
+def test_one_line_without_a_header(line, query, document):
+    qrels = trec.read_qrels(io.StringIO(line + "\n"), columns=["qid", "docid", "label"])
+    assert qrels.to_dict() == {query: {document: 2}}
+
+
+def test_a_single_record_may_have_more_than_texts_and_numbers():
+    record = '{"qid": "q", "docid": "d", "label": 2, "meta": {"source": "x"}}'
+    assert trec.read_qrels(io.StringIO(record)).to_dict() == {"q": {"d": 2}}
+
+
+@pytest.mark.parametrize("separator", [" ", ","])
+def test_fields_of_the_other_kind_are_skipped(separator):
+    lines = "".join(separator.join(row) + "\n" for row in ("qa095x", "qb201x"))
+    columns = ["qid", "docid", "label", "score", "_", "run"]
+    run = trec.read_run(io.StringIO(lines), columns=columns)
+    assert run.to_dict() == {"q": {"a": 9, "b": 0}}
+    assert trec.read_qrels(io.StringIO(lines), columns=columns).to_dict() == {"q": {"a": 0, "b": 2}}
