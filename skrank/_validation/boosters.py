@@ -18,6 +18,7 @@ OWN_OBJECTIVES = ("lambdarank", "rank_xendcg", "rank:ndcg", "rank:map", "rank:pa
 DEFAULT_OBJECTIVES = (None, "lambdarank", "rank:ndcg")
 OBJECTIVE_ALIASES = ("objective_type", "app", "application", "loss")
 METRIC_PARAMETERS = ("metric", "metrics", "metric_types", "eval_metric")
+NONE = (None, "None", "none", "custom", "null", "na")  # no metric or objective, as LightGBM reads it
 CUT_OFFS = ("eval_at", "ndcg_eval_at", "map_eval_at", "ndcg_at", "map_at")
 # Arguments of `fit` that GroupedRanker replaces
 REPLACED_ARGUMENTS = {
@@ -101,17 +102,12 @@ def check_whole_queries(sizes: ArrayLike, rows: ArrayLike) -> None:
         )
 
 
-def chosen_params(params: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """The parameters `names` that are set, to more than a word that LightGBM reads as none."""
-    none: Any = (None, "None", "none", "custom", "null", "na")
-    chosen: dict[str, Any] = {name: params.get(name) for name in names}
-    return {name: value for name, value in chosen.items() if np.ndim(value) or value not in none}
-
-
 def refuse_params(params: Mapping[str, Any], names: Iterable[str], instead: str) -> None:
     """Refuse parameters `names`, which training replaces; users write `instead`."""
-    for name, value in chosen_params(params, names).items():
-        raise ValueError(f"the booster has {name}={value!r}: give {instead} instead.")
+    for name in names:
+        value: Any = params.get(name)
+        if np.ndim(value) or value not in NONE:
+            raise ValueError(f"the booster has {name}={value!r}: give {instead} instead.")
 
 
 def refuse_loss_params(library: str, params: Mapping[str, object], *, metrics: bool) -> None:

@@ -373,7 +373,7 @@ def metrics_of(
         chosen = metric_of(objective)
     if chosen is None and kind.trains_objectives:
         params = ranker.estimator.get_params(deep=False)
-        if not check.chosen_params(params, check.METRIC_PARAMETERS):
+        if all(params.get(name) in check.NONE for name in check.METRIC_PARAMETERS):
             chosen = _DEFAULT_METRIC
     return {} if chosen is None else unique_metrics(chosen)
 

@@ -100,7 +100,7 @@ def _is_record(text: bytes, line: str) -> bool:
     except ValueError:
         return False
     # other values than records count as nested, and are refused by both readers
-    first = next(iter(record.values()), {}) if isinstance(record, dict) else {}
+    first: object = next(iter(record.values()), {}) if isinstance(record, dict) else {}
     return not isinstance(first, (dict, list)) or b"\n" in text.strip()
 
 
