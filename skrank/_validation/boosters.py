@@ -18,7 +18,7 @@ OWN_OBJECTIVES = ("lambdarank", "rank_xendcg", "rank:ndcg", "rank:map", "rank:pa
 DEFAULT_OBJECTIVES = (None, "lambdarank", "rank:ndcg")
 OBJECTIVE_ALIASES = ("objective_type", "app", "application", "loss")
 METRIC_PARAMETERS = ("metric", "metrics", "metric_types", "eval_metric")
-NONE = (None, "None", "none", "custom", "null", "na")  # no metric or objective, as LightGBM reads it
+NONE = (None, "None", "none", "custom", "null", "na")  # no metric or objective of LightGBM
 CUT_OFFS = ("eval_at", "ndcg_eval_at", "map_eval_at", "ndcg_at", "map_at")
 # Arguments of `fit` that GroupedRanker replaces
 REPLACED_ARGUMENTS = {
