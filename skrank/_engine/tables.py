@@ -77,7 +77,7 @@ class Scale:
         return self._judgments.row_of(code)
 
     def gains(self, gain: Gain) -> np.ndarray:
-        """Gain of each code, for a parameter with the check `check_gain`."""
+        """Gain of each code: of "exp2", "linear", gains of 0, 1, 2, ..., or a mapping of labels."""
         gains = gains_of(gain, self.labels, self)
         if self.condensed:
             gains[self.unjudged :] = 0.0  # the best list has judged documents only, too
@@ -88,7 +88,7 @@ class Scale:
         check.check_grades(self.labels, self.max_grade, self._metric, self.place)
         divisor = gains_of(gain, np.array([float(self.max_grade)]))[0] + added
         if divisor == 0:
-            raise ValueError(f"{self._metric}: the highest grade, {self.max_grade}, has gain 0.")
+            raise ValueError(f"{self._metric}: gain of {self.max_grade}, the highest grade, is 0.")
         return self.gains(gain) / divisor
 
     def totals(self, worth: np.ndarray) -> np.ndarray:
@@ -215,14 +215,11 @@ def gains_by_label(gain: Any) -> dict[float, float]:
 
 
 def gains_of(gain: Any, labels: np.ndarray, data: Scale | Judgments | None = None) -> np.ndarray:
-    """Gain of each label, for a parameter with the check `check_gain`.
-
-    `data` has the rows of labels. A label that occurs in no row needs no gain.
-    """
+    """Gain of each label; `data` has their rows. A label that occurs in no row needs no gain."""
     if gain == "exp2":
         check.check_exponent("gain=exp2", labels, None if data is None else data.place)
         return elementwise(math.exp2, labels) - 1
     if gain == "linear":
         return labels.astype(np.float64)
     place = None if data is None else data.row_of
-    return check.look_up("gain", gains_by_label(gain), labels, place)
+    return check.look_up("gain", gains_by_label(check.check_gain(gain)), labels, place)

@@ -11,15 +11,14 @@ from numpy.typing import ArrayLike
 from skrank._validation.arrays import first
 
 # A further library adds its names to these lists, down to the first function.
-# Ranking objectives; values of `objective` that say no more than the default of rankers, and may
-# stand beside an objective of skrank; its aliases, which override it; parameters for metrics, and
-# for their cut-offs
+# Ranking objectives; those of them that say no more than the default of rankers, and may stand
+# beside an objective of skrank; parameters for objectives, for metrics, and for their cut-offs
 OWN_OBJECTIVES = ("lambdarank", "rank_xendcg", "rank:ndcg", "rank:map", "rank:pairwise")
 DEFAULT_OBJECTIVES = (None, "lambdarank", "rank:ndcg")
-OBJECTIVE_ALIASES = ("objective_type", "app", "application", "loss")
+OBJECTIVE_PARAMETERS = ("objective", "objective_type", "app", "application", "loss")
 METRIC_PARAMETERS = ("metric", "metrics", "metric_types", "eval_metric")
-NONE = (None, "None", "none", "custom", "null", "na")  # no metric or objective of LightGBM
 CUT_OFFS = ("eval_at", "ndcg_eval_at", "map_eval_at", "ndcg_at", "map_at")
+NONE = (None, "None", "none", "custom", "null", "na")  # no metric or objective of LightGBM
 # Arguments of `fit` that GroupedRanker replaces
 REPLACED_ARGUMENTS = {
     "group", "group_id", "group_weight", "init_score", "base_margin", "baseline", "init_model",

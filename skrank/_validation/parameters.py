@@ -285,10 +285,13 @@ def check_gain(gain: Any) -> Any:
     if isinstance(gain, str):
         return check_choice("gain", gain, ("exp2", "linear"))
     pairs = isinstance(gain, tuple) and any(isinstance(item, tuple) for item in gain)
-    by_label = hasattr(gain, "keys") or pairs  # a mapping, or a Series with labels as its index
-    checked: Any = check_mapping("gain", gain) if by_label else check_numbers("gain", gain)
-    check_gains("gain", [value for _, value in checked] if by_label else checked)
-    return checked
+    if hasattr(gain, "keys") or pairs:  # a mapping, or a Series with labels as its index
+        checked = check_mapping("gain", gain)
+        check_gains("gain", [value for _, value in checked])
+        return checked
+    numbers = check_numbers("gain", gain)
+    check_gains("gain", numbers)
+    return numbers
 
 
 def check_range(parameter: str, value: Any) -> tuple[float, float]:

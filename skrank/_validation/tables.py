@@ -229,7 +229,7 @@ def not_by_query(query: object, part: object, what: str) -> ValueError:
     """
     documents = list(part) if isinstance(part, (Mapping, set)) else [part]
     return ValueError(
-        f"{what}: query {brief(query)} has {brief(part)}: each query has a dict of numbers by "
+        f"query {brief(query)} of {what} has {brief(part)}: each query has a dict of numbers by "
         f"document, or each a list, best first, such as {{{brief(query)}: {brief(documents)}}}. Of "
         "columns or records, make a frame."
     )

@@ -346,16 +346,15 @@ def fit_of(
     if isinstance(kind, Booster):
         params = estimator.get_params(deep=False) | train.params
         if objective is not None:
-            library = kind.classes[0].partition(".")[0]
-            names: tuple[str, ...] = check.OBJECTIVE_ALIASES
-            if params.get("objective") not in check.DEFAULT_OBJECTIVES:
-                names += ("objective",)
+            library, names = kind.classes[0].partition(".")[0], check.OBJECTIVE_PARAMETERS
+            if params.get("objective") in check.DEFAULT_OBJECTIVES:
+                params.pop("objective", None)
             check.check_bagging(params)
             check.refuse_params(params, names, "objective= of skrank.GroupedRanker")
             check.refuse_loss_params(library, params, metrics=bool(metrics))
         if metrics and (objective is not None or valid is not None):
-            names = check.METRIC_PARAMETERS + check.CUT_OFFS  # which training replaces
-            check.refuse_params(params, names, "eval_metric= of skrank.GroupedRanker")
+            replaced = check.METRIC_PARAMETERS + check.CUT_OFFS
+            check.refuse_params(params, replaced, "eval_metric= of skrank.GroupedRanker")
     if getattr(estimator, "callbacks", None):  # the caller reads the results of the originals
         estimator.set_params(callbacks=list(ranker.estimator.callbacks))
     return Fit(

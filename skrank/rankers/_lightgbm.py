@@ -51,10 +51,12 @@ class LightGBM(Booster):
         except LightGBMError as error:
             if "num_features" not in str(error):  # LightGBM: its check for features to split
                 raise
+            params = estimator.get_params(deep=False)
+            name = "min_data_in_leaf" if "min_data_in_leaf" in params else "min_child_samples"
             raise ValueError(
-                f"LightGBM has no feature to split: each side of a split of {len(train.y)} rows "
-                f"needs min_child_samples of {type(estimator).__name__}, or min_data_in_leaf. Set "
-                "it to a smaller number, or give features that are not constant."
+                f"LightGBM has no feature to split: of {len(train.y)} rows, each side of a split "
+                f"needs {name}={params[name]} of {type(estimator).__name__}. Set a smaller "
+                f"{name}, or give features that are not constant."
             ) from error
         if valid is not None:
             fit.log = estimator.evals_result_.get(fit.valid_name, {})

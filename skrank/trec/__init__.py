@@ -1,7 +1,7 @@
 """Runs and judgments in TREC's formats, ordered and counted as trec_eval does, and fused.
 
 Files are lines of TREC, CSV, TSV, JSON Lines, Parquet, or JSON of a dict, plain or compressed with
-gzip, bzip2, xz or Zstandard; texts are UTF-8. polars reads them: ``pip install skrank[trec]``.
+gzip, bzip2, xz or Zstandard; texts are UTF-8. polars reads them: pip install skrank[trec].
 """
 
 from skrank.trec._data import Qrels, Run

@@ -67,10 +67,8 @@ def read(source: Source, kind: str, reading: check.Reading) -> tuple[Fields, Whe
             else:
                 table = _lines(text, fields or _TREC[kind], kind, name)
         columns = table if isinstance(table, dict) else fields_of(table, kind, reading, name)
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        # errors of a library, such as json or polars (OSError as well), do not name the file
-        prefix = "" if str(error).startswith(name) else f"{name}: "
-        raise ValueError(f"{prefix}{error}") from None
+    except (OSError, pl.exceptions.PolarsError) as error:  # of polars, for damaged files
+        raise ValueError(f"{name}: {error}") from None
     return columns, where or (lambda row: f"{name}, row {row}")
 
 

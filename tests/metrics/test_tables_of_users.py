@@ -97,6 +97,25 @@ class OfGrades(skrank.Metric):
         return extending.QuadraticTables(scale.labels / scale.max_grade, [1.0] * scale.longest)
 
 
+@dataclass(frozen=True, kw_only=True)
+class OfGains(skrank.Metric):
+    """Its tables ask the scale for gains."""
+
+    gain: object = "exp2"
+
+    def tables(self, scale, k):
+        return extending.QuadraticTables(scale.gains(self.gain), [1.0] * scale.longest)
+
+
+@pytest.mark.parametrize(
+    "gain", [{0: 0, 1: 2, 3: 5}, [0, 2, 3, 5], ((0, 0), (1, 2), (3, 5))], ids=str
+)
+def test_gains_of_a_scale_may_have_any_form(gain):
+    assert OfGains(gain=gain)([1, 0, 3], [3, 2, 1]) == 7
+    with pytest.raises(ValueError, match="gain"):
+        OfGains(gain="log")([1, 0, 3], [3, 2, 1])
+
+
 class OfSizes(OfTables):
     """Its tables read the sizes of queries without `reads_judgments`."""
 
@@ -111,7 +130,7 @@ class OfSizes(OfTables):
     [
         (OfGrades(), ValueError, "label 3"),
         (OfSizes(), TypeError, "reads_judgments"),
-        (skrank.metric("rbp", gain=[0, 0, 0, 0]), ValueError, r"rbp.*grade, 3"),
+        (skrank.metric("rbp", gain=[0, 0, 0, 0]), ValueError, r"rbp.*gain of 3"),
         (skrank.metric("utility", n_documents=2), ValueError, "n_documents=2.* 3 documents"),
     ],
 )

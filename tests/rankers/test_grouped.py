@@ -130,8 +130,10 @@ def test_labels_that_are_not_grades_start_from_a_linear_ranker_on_them(make, obj
 def test_too_few_rows_for_lightgbm_are_an_error_that_names_its_parameter():
     few = data.qid < 2
     ranker = GroupedRanker(lgbm(), objective="gap")
-    with pytest.raises(ValueError, match="min_child_samples"):
+    with pytest.raises(ValueError, match="min_child_samples=20"):
         ranker.fit(data.X[few], y[few])
+    with pytest.raises(ValueError, match="min_data_in_leaf=50"):
+        clone(ranker).set_params(estimator__min_data_in_leaf=50).fit(data.X[few], y[few])
     ranker.set_params(estimator__min_child_samples=2).fit(data.X[few], y[few])
     with pytest.raises(ValueError, match="not constant"):
         ranker.fit(np.ones_like(data.X), y)
